@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -25,7 +27,7 @@ def identity(width: int) -> Procrustes:
     return Procrustes().fit(rows, rows)
 
 
-def read_on(source, target, mapping, layer, batch, to=None):
+def read_on(source: Any, target: Any, mapping: Any, layer: int, batch: Any, to: int | None = None) -> Any:
     mapped = map_hidden(mapping, source.layers(batch, "en")[layer], batch)
     return target.run_from(layer, mapped, batch, "en", to)
 

@@ -1,4 +1,4 @@
-"""Every layer of any encoder: for sentences, words, word types and whole languages, in one streaming pass."""
+"""Hidden states of any layer of any encoder: for sentences, words, word types and whole languages."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Named arrays with a header on disk, written in place and out of order, whole or not there.
+"""Named arrays with a header on disk, written in place and out of order, complete or absent.
 
-Two layouts, by the ending of the name::
+Two layouts, by the suffix of the path::
 
     vectors.safetensors      one file; the header is JSON under the key "isoglot" of its metadata
-    vectors/                 a folder: NAME.npy each, and representations.json, written last
+    vectors/                 a folder: NAME.npy for each array, and representations.json, written last
 
-While the work goes on, a journal beside the arrays says which parts are finished and on the disk, so that it can be
-taken up again after any end. The first line of a journal is what the arrays are to be: another header, another work.
+During writing, a journal lists the parts that are on disk, so that an interrupted run can be resumed. Its first line is
+the header: a run with another header starts over.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Header = dict[str, Any]
 Check = Literal["hashes", "sizes"]
-"""What opening verifies: all numbers, or only the headers and sizes, which takes no time."""
+"""What to verify on opening: all hashes, or only headers and sizes, which takes no time."""
 
 INDEX = "representations.json"
 FORMAT = 1
@@ -53,28 +53,28 @@ _UNFINISHED = "it was not finished: go on with --resume, or make it again"
 
 
 class ArrayShape(NamedTuple):
-    """What an array is: ``F32`` or ``I64``, and its sides."""
+    """Type (``F32`` or ``I64``) and dimensions of an array."""
 
     kind: str
     sides: tuple[int, ...]
 
     @property
     def bytes(self) -> int:
-        """Its size on disk."""
+        """Size on disk."""
         return int(np.prod(self.sides, dtype=np.int64)) * _TYPES[self.kind].itemsize
 
 
 class ArrayWriter:
-    """Arrays on their way to the disk.
+    """Writer of arrays, with a journal for resuming.
 
     Args:
         path: A name that ends in ``.safetensors``, or a folder.
-        shapes: The arrays by name; those of whole numbers come first in a file, for alignment.
-        header: What they are; decides whether unfinished work is the same.
-        resume: Take up unfinished work of the same header, if there is some; otherwise begin anew.
+        shapes: Arrays by name; integer arrays come first in a file, for alignment.
+        header: Metadata; only a run with the same header can be resumed.
+        resume: Continue an unfinished run of the same header, if there is one.
 
     Raises:
-        StorageError: The place cannot be written to, or the disk is full.
+        StorageError: The path cannot be written to, or the disk is full.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class ArrayWriter:
         self._note(self.header)
 
     def _files(self) -> dict[Path, int]:
-        """The files that hold the arrays, and their sizes."""
+        """Files of the arrays and their sizes."""
         if self.one_file:
             return {self.data: self.room + 8 + sum(shape.bytes for shape in self.shapes.values())}
         return {self.path / f"{name}.npy": len(_npy_header(shape)) + shape.bytes for name, shape in self.shapes.items()}
@@ -124,9 +124,9 @@ class ArrayWriter:
         return _mapped(self.data, shape, self.room + 8 + _starts(self.shapes)[name], "r+")
 
     def _finished_parts(self) -> list[Header]:
-        """What the journal says is on the disk, if it is this work's and the files are whole.
+        """Parts listed in the journal, if it belongs to this run and the files are complete.
 
-        A line cut short counts for nothing and is cut off: what comes next has to begin a line of its own.
+        An incomplete last line is removed, so that the next entry begins a new line.
         """
         try:
             text = self.journal.read_bytes()
@@ -138,12 +138,12 @@ class ArrayWriter:
         if not found:
             return []
         check_same(self.path, found[0], self.header)
-        # A file that is shorter would be lengthened with zeros where it is mapped.
+        # A shorter file would be filled up with zeros when it is mapped.
         whole = all(file.exists() and file.stat().st_size == size for file, size in self._files().items())
         return found[1:] if whole else []
 
     def mark(self, facts: Header) -> None:
-        """Say that one more part is finished: its numbers go to the disk first, then the journal says so."""
+        """Record that a part is finished: its numbers are flushed first, then the journal entry is written."""
         for array in self.arrays.values():
             if isinstance(array, np.memmap):
                 array.flush()
@@ -157,7 +157,7 @@ class ArrayWriter:
             os.fsync(file.fileno())
 
     def finish(self, header: Header) -> None:
-        """Give the arrays their header and their name."""
+        """Write the header and move the arrays to their final name."""
         for array in self.arrays.values():
             if isinstance(array, np.memmap):
                 array.flush()
@@ -174,7 +174,7 @@ class ArrayWriter:
         self.journal.unlink(missing_ok=True)
 
     def _give_header(self, header: Header) -> None:
-        """Hash the numbers of the one file, and write its header into the place that was left for it."""
+        """Hash the content of the single file and write its header into the reserved space."""
         entries = _entries(self.shapes)
         digest = array_digest(KIND, header, entries)
         with self.data.open("r+b") as file:
@@ -190,7 +190,7 @@ class ArrayWriter:
             os.fsync(file.fileno())
 
     def discard(self) -> None:
-        """Remove what is unfinished."""
+        """Remove unfinished files."""
         self.arrays = {}
         for file in [*self._files(), self.journal]:
             with suppress(OSError):
@@ -198,10 +198,10 @@ class ArrayWriter:
 
 
 def check_same(path: Path, found: Header, wanted: Header) -> None:
-    """Refuse to go on with what was begun in another way; what the encoder was called does not matter.
+    """Check that existing arrays were made with the same settings; the encoder's name does not matter.
 
     Raises:
-        ConfigError: Something differs; the message says what.
+        ConfigError: A setting differs; the message names it.
     """
     for key, value in wanted.items():
         if key != "name" and found.get(key) != value and not (key == "provenance" and _same_origin(found, wanted)):
@@ -219,12 +219,12 @@ def _same_origin(found: Header, wanted: Header) -> bool:
 
 
 def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict[str, np.ndarray]]:
-    """The header and the arrays, mapped and not to be written to.
+    """Header and arrays, memory-mapped and read-only.
 
     Raises:
-        CorruptFileError: A file is not what was written.
-        InputError: It is no such file or folder of ours.
-        StorageError: There is nothing of that name, or it was not finished.
+        CorruptFileError: A file is damaged.
+        InputError: The file or folder holds something else.
+        StorageError: It does not exist, or is unfinished.
     """
     path = Path(path)
     if path.is_dir():
@@ -265,7 +265,7 @@ def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray
 
 
 def _check_size(path: Path, size: int) -> None:
-    found = path.stat().st_size if path.exists() else len(read_bytes(path))  # which says that it is missing
+    found = path.stat().st_size if path.exists() else len(read_bytes(path))  # raises: the file is missing
     if found != size:
         raise CorruptFileError(
             f"{found:,} bytes where {size:,} were written",
@@ -276,7 +276,7 @@ def _check_size(path: Path, size: int) -> None:
 
 
 def _entries(shapes: Mapping[str, ArrayShape]) -> dict[str, dict[str, Any]]:
-    """What the header of a safetensors file says of each array."""
+    """Entries of a safetensors header."""
     starts = _starts(shapes)
     return {
         name: {
@@ -316,7 +316,7 @@ def _nothing(shape: ArrayShape) -> np.ndarray:
 
 
 def _allocate(path: Path, size: int) -> None:
-    """A file of that size whose place on the disk is taken: a full disk is an error now, and no crash later."""
+    """Create a file with its disk space reserved: a full disk is then an error now and not a crash later."""
     with path.open("wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, max(size, 1))

@@ -1,10 +1,7 @@
-"""Hash of an encoder's weights, computed in a thread while the encoder runs, and once for the same weights.
+"""SHA-256 of an encoder's weights, computed in the background and cached for unchanged weights.
 
-SHA-256 of half a gigabyte takes about as long as a GPU needs for some ten thousand sentences. Weights count as
-unchanged if every tensor has its earlier address, torch version counter and checksum of a sample of its values. The
-sample is for writes that the counter does not see (through ``.data``, NumPy or a CUDA graph): all values of a tensor of
-up to 4,096, and as many at equal distances of a larger one. It shows any step of training, but not a single weight
-changed behind torch's back. Tensors made in inference mode have no counter; their checksum is of all values.
+Hashing half a gigabyte of weights takes about as long as a GPU needs for ten thousand sentences, so a thread does it
+while the encoder runs; both only read. Whether weights have changed since is decided by checksums, which are faster.
 """
 
 from __future__ import annotations
@@ -28,17 +25,17 @@ if TYPE_CHECKING:
 
 
 _known: WeakKeyDictionary[nn.Module, tuple[list[tuple[object, ...]], str]] = WeakKeyDictionary()
-_PART = 1 << 22  # words summed at once: what that needs beside the weights is 64 MiB
+_PART = 1 << 22  # words summed at a time: 64 MiB beside the weights
 _SAMPLE = 1 << 12  # values of a tensor in its sample
 
 
 def encoder_hash(encoder: EncoderLike) -> str | None:
-    """A SHA-256 that stands for the weights of an encoder; None for one that is no torch module."""
+    """SHA-256 of an encoder's weights; None if it is not a torch module."""
     if not isinstance(encoder, nn.Module):
         return None
     weights = dict(sorted(encoder.state_dict().items()))
     marks = [(name, tensor.dtype, tensor.shape, *_state(tensor)) for name, tensor in weights.items()]
-    state = [(*about, int(mark)) for *about, mark in marks]  # only now is a device waited for
+    state = [(*about, int(mark)) for *about, mark in marks]  # waits for the device
     known = _known.get(encoder)
     if known is None or known[0] != state:
         known = _known[encoder] = state, _sha256(weights)
@@ -63,14 +60,14 @@ def _state(tensor: torch.Tensor) -> tuple[int, int, torch.Tensor | int]:
 
 
 def _mark(tensor: torch.Tensor) -> torch.Tensor | int:
-    """A number that is another one once a weight is, by whatever way it was written to; several times as quick."""
+    """Checksum that changes with any weight; several times as fast as SHA-256."""
     return zlib.crc32(_bytes(tensor).numpy().data) if tensor.device.type == "cpu" else weighted_sum(tensor)
 
 
 def weighted_sum(tensor: torch.Tensor) -> torch.Tensor:
-    """The sum of a tensor's words of eight bytes, each times a number of its place, on the tensor's device.
+    """Position-weighted sum of a tensor's 8-byte words, on the tensor's device.
 
-    High bits are folded onto low ones first: otherwise two signs that change at the ends of words make no difference.
+    High bits are folded onto low ones first: otherwise two flipped signs at the ends of words could cancel.
     """
     found = _bytes(tensor)
     words = nn.functional.pad(found, (0, -len(found) % 8)).view(torch.int64)
@@ -89,10 +86,10 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def hashing(encoder: EncoderLike) -> Iterator[Future[str | None]]:
-    """While the block lasts, the hash of its encoder is being computed; ``result()`` waits for it."""
+    """Compute the hash of an encoder in the background of the block; ``result()`` waits for it."""
     stream: AbstractContextManager[object] = nullcontext()
     if encoder.device.type == "cuda":
-        # Copies do not stand in line behind the encoder's work, only behind what was written to the weights before.
+        # Copies wait for earlier writes to the weights, not for the encoder's work.
         beside = torch.cuda.Stream(encoder.device)
         beside.wait_stream(torch.cuda.current_stream(encoder.device))
         stream = torch.cuda.stream(beside)

@@ -1,10 +1,9 @@
-"""Every layer of any encoder for sentences or their words, in one streaming pass.
+"""Extract the hidden states of sentences or their words in any layers, in one streaming pass.
 
-Sentences are read in large chunks. Inside a chunk rows go through the encoder sorted by length, in batches of so many
-tokens; results stand in the order of the input. A chunk depends on nothing before it, so work that was cut short and
-taken up again gives the same bytes.
+Sentences are read in large chunks. Within a chunk, rows are sorted by length and run in batches of a fixed number of
+tokens; results are in the order of the input. Chunks are independent, so a resumed run gives the same bytes.
 
-Shapes: ``N`` rows, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
+Shape legend: ``N`` rows, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
 """
 
 from __future__ import annotations
@@ -39,10 +38,11 @@ if TYPE_CHECKING:
 
 Pool = Literal["mean", "first", "words", "word-first", "model"]
 """``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
-its subwords (``words``) or as its first one (``word-first``); ``model``: the vector that the modules of a
-sentence-transformers model make of the last layer, in which special tokens count."""
+its subwords (``words``) or as its first one (``word-first``); ``model``: the sentence vector of a sentence-transformers
+model, computed by its modules from the last layer, special tokens included.
+"""
 SentencePool = Literal["mean", "first", "model"]
-"""Those that give one row for each sentence."""
+"""Poolings with one row per sentence."""
 
 _POOLS: dict[Pool, tuple[Kind, Pooling]] = {
     "mean": ("text", "mean"),
@@ -52,11 +52,11 @@ _POOLS: dict[Pool, tuple[Kind, Pooling]] = {
     "model": ("text", "model"),
 }
 EVENTS = ("cut", "split", "unread")
-"""Texts or words cut to the length, sentences of words sent through in several windows, texts or words read as none."""
+"""Texts or words truncated to the maximum length, sentences divided into windows, texts or words without tokens."""
 
 
 def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
-    """How many sentences of each language were cut, in one line; none where none was.
+    """Remark on truncated sentences per language, in one line; empty if there are none.
 
     >>> cut_in_words([("en", 1), ("de", 0), ("zh", 3)], 600)
     ['Longer than the model takes, and cut: 1 of 600 en sentences, 3 of 600 zh sentences']
@@ -66,12 +66,12 @@ def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
 
 
 def sentence_pool(encoder: EncoderLike) -> SentencePool:
-    """How a sentence becomes a vector unless told: as the model does it by itself, or as the mean of its subwords."""
+    """Default pooling of an encoder: its own sentence vectors if it has them, else the mean of the subwords."""
     return "mean" if sentence_head_of(encoder) is None else "model"
 
 
 def pool_in_words(encoder: EncoderLike, pool: Pool) -> list[str]:
-    """A line on vectors that the model makes by itself; none on others."""
+    """Remark on sentence vectors computed by the model's own modules; empty otherwise."""
     head = sentence_head_of(encoder) if pool == "model" else None
     return [] if head is None else [f"Sentence vectors are the model's own: {', '.join(head.steps)}"]
 
@@ -94,28 +94,29 @@ def extract(
 ) -> Representations:
     """Represent sentences or their words in any layers of an encoder.
 
-    A text longer than the encoder takes is cut. A sentence of words never loses one: it goes through in several windows
-    of whole words. How often either happened stands in the header, as ``cut`` and ``split``.
+    Texts longer than the encoder's maximum length are truncated. Sentences of words are divided into windows instead,
+    so
+    that no word is lost. The header counts both, as ``cut`` and ``split``.
 
     Args:
-        encoder: Any encoder; it is used in evaluation mode and left as it was.
-        sentences: Texts, or a file with one a line; for words lists of words, or texts with blanks between them.
-        layers: ``all``, or numbers: 0 is the embeddings, -1 the last layer.
-        pool: What a row of the result is; by default ``model`` for a sentence-transformers model, else ``mean``.
-        language: The language of the sentences, for encoders and vocabularies with parts for each.
-        length: Tokens of a row at most, special ones included; by default the encoder's, and 512 at most.
-        batch_tokens: Tokens of a batch, padding included; by default what suits the device. Results do not depend on
-            it, but for rounding.
-        precision: What the encoder computes in; results are float32.
-        out: A ``.safetensors`` file or a folder to write to as the work goes on; by default all stays in memory.
-        resume: Go on with unfinished work in ``out`` of the same encoder, sentences and options.
-        chunk: Sentences that are sorted together, and after which unfinished work can be taken up.
-        name: What to call the encoder in the header.
-        progress: Where the work shows how far it is.
+        encoder: Any encoder; used in evaluation mode and left unchanged.
+        sentences: Texts, or a file with one per line; for words: lists of words, or texts with spaces between them.
+        layers: ``all``, or layer numbers: 0 is the embeddings, -1 the last layer.
+        pool: What a row of the result is. Default: ``model`` for a sentence-transformers model, else ``mean``.
+        language: Language of the sentences, for encoders and vocabularies with language-specific parts.
+        length: Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512.
+        batch_tokens: Tokens per batch, padding included. Default: suited to the device. Results do not depend on it,
+            except for rounding.
+        precision: Precision of the encoder; results are float32.
+        out: A ``.safetensors`` file or a folder to write to. Default: results stay in memory.
+        resume: Continue an unfinished run in ``out`` with the same encoder, sentences and options.
+        chunk: Number of sentences that are sorted together, and after which a run can be resumed.
+        name: Name of the encoder in the header.
+        progress: Progress in sentences.
 
     Raises:
-        ConfigError: An option asks for what the encoder does not have.
-        InputError: A sentence is empty, or the encoder gives something that is no number.
+        ConfigError: The encoder does not have that layer, language or pooling.
+        InputError: A sentence is empty, or a hidden state is not finite.
         StorageError: A file cannot be read or written.
     """
     pool = sentence_pool(encoder) if pool is None else pool
@@ -178,12 +179,12 @@ def extract(
 
 
 def description(through: LayerPass, name: str, sha256: str | None) -> Header:
-    """What a pass is, for the header of its result.
+    """Header entries that describe a pass.
 
     Args:
         through: The pass.
-        name: What to call its encoder.
-        sha256: The hash of its weights.
+        name: Name of its encoder.
+        sha256: Hash of its weights.
     """
     encoder = through.encoder
     return {
@@ -208,7 +209,7 @@ def _in_memory(shapes: dict[str, ArrayShape]) -> dict[str, np.ndarray]:
 
 
 class _Batch(NamedTuple):
-    """A batch on its way: what it is of, and its vectors once they are there."""
+    """A submitted batch: its rows and its vectors once they have arrived."""
 
     rows: TokenRows
     group: list[int]
@@ -227,7 +228,7 @@ def _fill(
     chunk: int,
     progress: Progress,
 ) -> Counter[str]:
-    """Do the work chunk by chunk; what the journal says is done is left as it is."""
+    """Run chunk by chunk, skipping those the journal lists as finished."""
     events = Counter[str]()
     done = 0 if writer is None else len(writer.done)
     for part in [] if writer is None else writer.done:
@@ -237,7 +238,7 @@ def _fill(
     chunks = ahead(maker.rows, in_chunks(sentences, maker.kind, chunk, skip=done))
     begins = (facts.offsets[number * chunk] for number in count(done))
     flight = IN_FLIGHT.get(through.encoder.device.type, 0)
-    ready = 0  # rows of a chunk that are there
+    ready = 0  # finished rows of the chunk
     with progress.task("encode", total=max(facts.sentences - done * chunk, 0), unit="sentences") as task:
         for batch in behind(_batches(through, zip(chunks, begins, strict=False)), flight):
             seen_L, vectors_LKD = batch.arrival.wait()
@@ -255,7 +256,7 @@ def _fill(
 
 
 def _batches(through: LayerPass, chunks: Iterable[tuple[TokenRows, int]]) -> Iterator[_Batch]:
-    """Every batch of every chunk, begun; a chunk comes with the place of its first item."""
+    """Submit every batch of every chunk; a chunk comes with the position of its first item."""
     for rows, begin in chunks:
         for group, (items_K, vectors_LKD) in through.run(rows):
             yield _Batch(rows, group, begin + items_K, HostCopy(vectors_LKD))

@@ -1,13 +1,10 @@
-"""Results on their way from the device: the next batches are given to it before the last ones are looked at.
+"""One pass through an encoder with every layer pooled as it is computed; nothing else is kept.
 
-A GPU does what it is given in order and by itself. Whoever asks for a number waits until all before it is done, and
-meanwhile gives it nothing to do; so nothing is asked for until some batches later, when it has long been copied.
+On a GPU, the next batches are submitted before the results of earlier ones are read: reading a result waits for all
+work before it and would leave the GPU idle. Results are read some batches later, when they have long been copied.
 
-Shapes: ``L`` layers, ``K`` items of a batch, ``D`` hidden size.
-
-One pass through an encoder, each layer pooled as it is produced; nothing is kept that was not asked for.
-
-Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``L`` chosen layers, ``K`` items (texts, words, tokens) of a batch.
+Shape legend: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``L`` chosen layers, ``K`` items (texts, words, tokens) of a
+batch.
 """
 
 from __future__ import annotations
@@ -37,27 +34,27 @@ if TYPE_CHECKING:
 ItemT = TypeVar("ItemT")
 
 IN_FLIGHT = {"cuda": 3}
-"""Batches that a kind of device is given ahead; elsewhere none: there, computing is over when the call is."""
+"""Number of batches submitted ahead, by device type; 0 elsewhere, where calls are synchronous."""
 
 
 def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """A tensor on a device; on its way there, if that is a GPU: from memory that the GPU can read by itself."""
+    """Copy a tensor to a device, asynchronously from pinned memory if it is a GPU."""
     if device.type != "cuda":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class HostCopy:
-    """Vectors on their way to the host.
+    """Asynchronous copy of vectors to the host.
 
     Args:
-        vectors_LKD: Where they are, perhaps not computed yet.
+        vectors_LKD: Vectors on a device, perhaps not computed yet.
     """
 
     def __init__(self, vectors_LKD: torch.Tensor) -> None:
         self._event: torch.cuda.Event | None = None
         if vectors_LKD.device.type == "cuda":
-            # One number for each layer says whether all are numbers: a maximum of NaN is NaN.
+            # One number per layer shows whether all are finite: a maximum over NaN is NaN.
             self._peaks_L = _copied(vectors_LKD.abs().amax(dim=(1, 2)))
             self._vectors_LKD = _copied(vectors_LKD)
             self._event = torch.cuda.Event()
@@ -66,14 +63,14 @@ class HostCopy:
             self._peaks_L = self._vectors_LKD = vectors_LKD.cpu()
 
     def wait(self) -> tuple[torch.Tensor, np.ndarray]:
-        """What to look at to see whether all are finite numbers (L x …), and the vectors; once they are there."""
+        """Numbers that show whether all are finite (L × …), and the vectors, once they have arrived."""
         if self._event is not None:
             self._event.synchronize()
         return self._peaks_L, self._vectors_LKD.numpy()
 
 
 def behind(made: Iterable[ItemT], count: int) -> Iterator[ItemT]:
-    """The same items, each only once so many more have been made.
+    """Delay a stream of items by ``count`` items.
 
     >>> made = []
     >>> for item in behind(map(lambda item: made.append(item) or item, "abcd"), 2):
@@ -92,32 +89,33 @@ def behind(made: Iterable[ItemT], count: int) -> Iterator[ItemT]:
 
 
 def _copied(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy on the host, there once the device has come so far."""
+    """Copy to pinned host memory, complete once the device has reached this point."""
     host = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
     return host.copy_(tensor, non_blocking=True)
 
 
 Layers = Literal["all"] | Sequence[int]
-"""Numbers of layers, 0 the embeddings, negative ones from the end; or all of them."""
+"""Layer numbers, 0 for the embeddings, negative ones from the end; or all of them."""
 Precision = Literal["float32", "bfloat16"]
-"""What the encoder computes in; pooling and results are float32."""
+"""Precision of the encoder; pooling and results are float32."""
 Pooling = Literal["mean", "first", "word-first", "tokens", "all-tokens", "model"]
-"""The mean of an item's tokens, the first token of its row (``[CLS]``), its first token, each token as an item (with
-``all-tokens``, special ones too), or the vector that the model's own modules make of a row."""
+"""Mean of an item's tokens, first token of its row (``[CLS]``), its first token, every token as an item (with
+``all-tokens`` special tokens too), or the sentence vector of the model's own modules.
+"""
 
-LENGTH = 512  # where nobody says otherwise: a sentence is not longer
-_CORE_TOKENS = 1024  # of a batch on one core: what its caches hold; 512 and 2048 are 7 and 12 % slower
-_DEVICE_TOKENS = 32_768  # fills a GPU: half is a fifth to two fifths slower (12 x 768), twice no faster
+LENGTH = 512  # default maximum: enough for a sentence
+_CORE_TOKENS = 1024  # per batch on one core, fits its caches; 512 and 2048 are 7 and 12 % slower
+_DEVICE_TOKENS = 32_768  # fills a GPU: half is 20 to 40 % slower (12 x 768), twice no faster
 
 
 def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
-    """The layers as numbers from 0, sorted.
+    """Layers as sorted numbers from 0.
 
     >>> chosen_layers("all", 2), chosen_layers([-1, 0], 2)
     ((0, 1, 2), (0, 2))
 
     Raises:
-        ConfigError: There is no such layer, it is named twice, or none is.
+        ConfigError: A layer does not exist or is given twice, or none is given.
     """
     if isinstance(layers, str):
         if layers != "all":
@@ -146,10 +144,10 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
 
 
 def row_length(encoder: EncoderLike, length: int | None) -> int:
-    """Tokens of a row at most, special ones included: what was asked for, else the encoder's, and 512 at most.
+    """Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512.
 
     Raises:
-        ConfigError: It is more than the encoder takes.
+        ConfigError: It exceeds the encoder's maximum.
     """
     if length is None:
         return min(encoder.max_length, LENGTH)
@@ -164,10 +162,10 @@ def row_length(encoder: EncoderLike, length: int | None) -> int:
 
 
 def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
-    """Tokens of a batch at most, padding included: what was asked for, else what suits the encoder's device.
+    """Maximum number of tokens per batch, padding included. Default: suited to the encoder's device.
 
     Raises:
-        ConfigError: It is less than one.
+        ConfigError: It is less than 1.
     """
     if batch_tokens is None:
         return _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
@@ -178,7 +176,7 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
 
 @contextmanager
 def evaluating(encoder: EncoderLike) -> Iterator[None]:
-    """The encoder in evaluation mode while the block lasts; then every part as it was."""
+    """Evaluation mode for the duration of the block; then every module returns to its previous mode."""
     parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
     training = [part.training for part in parts]
     if isinstance(encoder, nn.Module):
@@ -191,26 +189,26 @@ def evaluating(encoder: EncoderLike) -> Iterator[None]:
 
 
 class PooledBatch(NamedTuple):
-    """What a batch gave: the numbers of its items, and their vectors in each chosen layer."""
+    """Numbers of a batch's items, and their vectors in each chosen layer."""
 
     items_K: np.ndarray
     vectors_LKD: torch.Tensor
 
 
 class LayerPass:
-    """How to go through an encoder; made once, used for any number of batches.
+    """Settings of passes through an encoder, used for any number of batches.
 
     Args:
-        encoder: Any encoder; used in evaluation mode inside ``with``.
-        layers: Which layers.
-        pooling: What becomes of the tokens of an item.
-        language: The language, for encoders with parts for each.
-        length: Tokens of a row at most, special ones included; by default the encoder's, and 512 at most.
-        batch_tokens: Tokens of a batch at most, padding included; by default what suits the device.
-        precision: What the encoder computes in.
+        encoder: Any encoder; used in evaluation mode inside ``with ready()``.
+        layers: Layer numbers, or ``all``.
+        pooling: How the tokens of an item are pooled.
+        language: Language, for encoders with language-specific parts.
+        length: Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512.
+        batch_tokens: Maximum number of tokens per batch, padding included. Default: suited to the device.
+        precision: Precision of the encoder.
 
     Raises:
-        ConfigError: There is no such layer or language, or the length is more than the encoder takes.
+        ConfigError: The encoder does not have that layer or language, or the length exceeds its maximum.
     """
 
     def __init__(
@@ -259,12 +257,12 @@ class LayerPass:
 
     @property
     def hidden_size(self) -> int:
-        """Numbers in a vector."""
+        """Number of columns of the vectors."""
         return self.encoder.hidden_size if self.head is None else self.head.width(self.encoder.hidden_size)
 
     @contextmanager
     def ready(self) -> Iterator[LayerPass]:
-        """The pass with its encoder in evaluation mode and in its precision, tried out; afterwards all is as it was."""
+        """Evaluation mode and precision for the duration of the block, checked with a single token first."""
         given = self.encoder
         with evaluating(given):
             if self.precision == "bfloat16":
@@ -279,17 +277,17 @@ class LayerPass:
 
     @torch.inference_mode()
     def _try(self) -> None:
-        """One token: a language that is missing or wrong shows before anything is written."""
+        """Run one token, so that a missing or unknown language is an error before anything is written."""
         vocabulary = self.encoder.vocabulary
         batch = batch_of_ids(vocabulary, [[vocabulary.unknown_id]]).to(self.encoder.device)
         for _ in self._states(batch):
             pass
 
     def run(self, rows: TokenRows) -> Iterator[tuple[list[int], PooledBatch]]:
-        """Send all rows through, in batches; each with the rows that were in it, in a fixed order.
+        """Run all rows in batches, in a fixed order; yields the row numbers and vectors of each batch.
 
-        On the CPU every core works on a batch of its own: nothing waits for the slowest core after each operation, and
-        the numbers do not depend on how many cores there are. A foreign encoder may not bear that, and is left alone.
+        On the CPU every core runs batches of its own: no core waits for the slowest one after each operation, and
+        results do not depend on the number of cores. An encoder that is not thread-safe runs in one thread.
         """
         groups = rows.batches(self.batch_tokens)
         cores = torch.get_num_threads()
@@ -309,11 +307,11 @@ class LayerPass:
                 yield first, future.result()
         finally:
             pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(cores)  # new threads are given what was set last
+            torch.set_num_threads(cores)  # new threads inherit the last setting
 
     @torch.inference_mode()
     def batch(self, rows: TokenRows, group: Sequence[int]) -> PooledBatch:
-        """Send some rows through; their items pooled, in float32 on the encoder's device."""
+        """Run some rows; their items pooled, float32 on the encoder's device."""
         encoder = self.encoder
         batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=self.length)
         width = batch.ids_BT.shape[1]
@@ -343,36 +341,36 @@ class LayerPass:
             if layer in self.layers and self.head is not None:
                 found.append(self.head(hidden_BTD, moved.mask_BT))
             elif layer in self.layers:
-                # Padding is never touched: what an encoder leaves there may be anything.
+                # Hidden states of padding are never used: they may be anything.
                 states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
                 found.append(_means(states_ND, lengths) if self.pooling == "mean" else states_ND)
         return PooledBatch(items_K, torch.stack(found))
 
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
-        """The layers one after the other, up to the last that is asked for."""
+        """Hidden states layer by layer, up to the last one needed."""
         yield from enumerate(self.encoder.states(batch, self.language, self.layers[-1]))
 
 
 def _sent(batch: Batch, device: torch.device) -> Batch:
-    """The batch on a device, or on its way there."""
+    """Copy a batch to a device."""
     ids_BT, mask_BT, starts_BT = (sent(tensor, device) for tensor in (batch.ids_BT, batch.mask_BT, batch.starts_BT))
     return Batch(ids_BT, mask_BT, starts_BT, batch.full)
 
 
 def _means(states_ND: torch.Tensor, lengths_K: torch.Tensor) -> torch.Tensor:
-    """The mean of each run of rows."""
-    if states_ND.device.type == "mps":  # has no such kernel
+    """Mean of each run of rows."""
+    if states_ND.device.type == "mps":  # MPS has no such kernel
         return _means(states_ND.cpu(), lengths_K.cpu()).to(states_ND.device)
-    # Lengths are ours and right; checking them would make a GPU wait.
+    # Checking the lengths would make a GPU wait.
     sums_KD = torch.segment_reduce(states_ND, "sum", lengths=lengths_K, unsafe=True)
     return sums_KD / lengths_K[:, None]
 
 
 def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
-    """Refuse vectors that hold something else than numbers, or the largest of each layer for them.
+    """Check that vectors are finite, given the vectors or the maximum of each layer.
 
     Raises:
-        InputError: With the layer it began in.
+        InputError: They are not; the message has the first layer.
     """
     good_L = torch.isfinite(vectors_LKD).reshape(len(vectors_LKD), -1).all(dim=1)
     if not bool(good_L.all()):

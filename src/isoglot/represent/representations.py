@@ -1,6 +1,6 @@
-"""What an encoder makes of some sentences: a matrix for each layer, in memory or on disk.
+"""Hidden states of some sentences: one matrix per layer, in memory or on disk.
 
-Shapes: ``L`` layers, ``N`` rows, ``D`` hidden size.
+Shape legend: ``L`` layers, ``N`` rows, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Representations:
-    """A matrix of rows for each layer.
+    """One matrix of rows per layer.
 
-    ``representations[4]`` is layer 4 as an N x D array, ``representations[-1]`` the encoder's last layer.
+    ``representations[4]`` is layer 4 as an N × D array, ``representations[-1]`` the encoder's last layer.
 
     Args:
-        arrays: The matrix of each layer.
-        header: What they are: encoder, language, pooling, the sentences' hash, and what was cut.
-        offsets: For words: those of sentence i are rows ``offsets[i]`` to ``offsets[i + 1]``.
-        counts: For word types: how many contexts each was averaged over.
+        arrays: Matrix of each layer.
+        header: Metadata: encoder, language, pooling, hash of the sentences, number of truncated sentences.
+        offsets: For words: sentence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
+        counts: For word types: number of contexts each was averaged over.
     """
 
     def __init__(
@@ -47,30 +47,30 @@ class Representations:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """The layers there are, 0 the embeddings."""
+        """Available layers; 0 is the embeddings."""
         return tuple(self._arrays)
 
     @property
     def hidden_size(self) -> int:
-        """Numbers in a row."""
+        """Number of columns."""
         return int(next(iter(self._arrays.values())).shape[1])
 
     @property
     def words(self) -> tuple[str, ...] | None:
-        """What the rows are called, where they have names: word types."""
+        """Names of the rows, for word types."""
         return tuple(self.header["words"]) if "words" in self.header else None
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Words that were asked for and not met."""
+        """Requested words that do not occur in the corpus."""
         return tuple(self.header.get("missing", ()))
 
     @property
     def provenance(self) -> Provenance:
-        """Which texts and dictionaries the encoder was trained on; unknown where the header does not say.
+        """Texts and dictionaries the encoder was trained on; unknown if the header does not say.
 
         Raises:
-            CorruptFileError: The header has something else there.
+            CorruptFileError: That part of the header is invalid.
         """
         name = str(self.header.get("name") or "vectors")
         return Provenance.from_packed(self.header["provenance"], name) if "provenance" in self.header else unknown(name)
@@ -85,10 +85,10 @@ class Representations:
         return layer in self._arrays
 
     def __getitem__(self, layer: int) -> np.ndarray:
-        """The matrix of a layer (N x D); negative numbers count from the encoder's last.
+        """Matrix of a layer (N × D); negative numbers count from the encoder's last layer.
 
         Raises:
-            ConfigError: It is not among those that were asked for.
+            ConfigError: The layer is not available.
         """
         depth = int(self.header.get("depth", max(self._arrays)))
         number = layer + depth + 1 if layer < 0 else layer
@@ -101,17 +101,17 @@ class Representations:
         return self._arrays[number]
 
     def sentence(self, number: int, layer: int) -> np.ndarray:
-        """The rows of one sentence, from 0: its words, or itself.
+        """Rows of one sentence (numbered from 0): its words, or its single vector.
 
         Raises:
-            ConfigError: There is no such layer.
+            ConfigError: The layer is not available.
         """
         if self.offsets is None:
             return self[layer][number : number + 1]
         return self[layer][self.offsets[number] : self.offsets[number + 1]]
 
     def stacked(self) -> np.ndarray:
-        """All layers as one array (L x N x D), in memory."""
+        """All layers as one array (L × N × D), in memory."""
         return np.stack(list(self._arrays.values()))
 
     def __repr__(self) -> str:
@@ -121,11 +121,11 @@ class Representations:
     # --- files ---
 
     def save(self, path: str | Path) -> None:
-        """Write everything: to ``NAME.safetensors``, to ``NAME.vec`` (one layer of named rows), or to a folder.
+        """Write to ``NAME.safetensors``, to ``NAME.vec`` (one layer of named rows), or to a folder.
 
         Raises:
-            ConfigError: A ``.vec`` of several layers, or of rows without names.
-            StorageError: It cannot be written.
+            ConfigError: A ``.vec`` file of several layers, or of rows without names.
+            StorageError: The file cannot be written.
         """
         if Path(path).suffix == ".vec":
             self._save_vec(path)
@@ -160,16 +160,16 @@ class Representations:
 
     @classmethod
     def open(cls, path: str | Path, *, check: Check = "hashes") -> Representations:
-        """What was saved or extracted to a file or folder, mapped into memory and read only when used.
+        """Open a file or folder, memory-mapped.
 
         Args:
             path: The file or folder.
-            check: What is verified: all numbers, or only headers and sizes.
+            check: What to verify: all hashes, or only headers and sizes.
 
         Raises:
-            CorruptFileError: A file is not what was written.
-            InputError: It is no file or folder of ours.
-            StorageError: There is nothing of that name, or it was not finished.
+            CorruptFileError: A file is damaged.
+            InputError: The file or folder holds something else.
+            StorageError: It does not exist, or is unfinished.
         """
         header, arrays = read_arrays(path, check)
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
@@ -182,7 +182,7 @@ class Representations:
 
     @classmethod
     def load(cls, path: str | Path) -> Representations:
-        """The same, read into memory.
+        """Read a file or folder into memory.
 
         Raises:
             StorageError: As for :meth:`open`.
@@ -195,7 +195,7 @@ class Representations:
 
 
 def layer_name(layer: int) -> str:
-    """What a layer's array is called.
+    """Name of a layer's array in files.
 
     >>> layer_name(4)
     'layer.4'
@@ -204,10 +204,10 @@ def layer_name(layer: int) -> str:
 
 
 def finished(path: str | Path, header: Header) -> Representations | None:
-    """What is there already, if it is whole and was made in just this way.
+    """Representations at ``path``, if they are complete and were made with the same settings; else None.
 
     Raises:
-        ConfigError: What is there was made in another way.
+        ConfigError: They were made with other settings.
     """
     try:
         found = Representations.open(path)

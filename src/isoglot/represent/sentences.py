@@ -1,4 +1,4 @@
-"""The sentences to represent: a list or a file, read as often as needed and never held whole."""
+"""Input sentences: a list or a file, read repeatedly and never held in memory as a whole."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from isoglot.text.formats.plain import read_sentence_lines
 from isoglot.vocab.line_encoder import check_chunks
 
 Sentence = str | Sequence[str]
-"""A text, or the list of its words (:class:`isoglot.text.cleaning.segmentation.Words` knows where there are blanks
-between them)."""
+"""A text, or a list of its words (:class:`isoglot.text.cleaning.segmentation.Words` knows the spaces between them)."""
 
 
 @dataclass(frozen=True)
 class SegmentedFile:
-    """A file of text as written, a sentence a line, blank lines left out, whose words are found by a method.
+    """A file of text as written, one sentence per line, whose words are found by a segmentation method.
 
     Args:
-        path: The file.
+        path: The file; blank lines are skipped.
         language: Its language.
-        method: How words are found; None takes the best for the language.
+        method: Segmentation method. None: the best one for the language.
     """
 
     path: str | Path
@@ -38,7 +37,7 @@ class SegmentedFile:
     method: Method | None = None
 
     def sentences(self) -> Iterator[tuple[int, Words]]:
-        """The words of each line, with its number."""
+        """Words of each line, with the line number."""
         method = self.method or word_method(self.language)
         check_as_written(self.path)
         for number, line in read_sentence_lines(self.path):
@@ -47,13 +46,13 @@ class SegmentedFile:
 
 
 Sentences = Sequence[str] | Sequence[Sequence[str]] | str | Path | SegmentedFile
-"""Sentences in memory, or a file with one a line (its words with blanks between them, or as they are written)."""
+"""Sentences in memory, or a file with one per line (with spaces between words, or as written)."""
 Kind = Literal["text", "words"]
-"""Whether sentences are taken as running text or as lists of words."""
+"""Whether sentences are running text or lists of words."""
 
 
 class SentenceSurvey(NamedTuple):
-    """How many sentences there are, where the rows of each begin, and a hash that stands for them all."""
+    """Number of sentences, offsets of their rows, and a hash of all of them."""
 
     sentences: int
     offsets: np.ndarray
@@ -61,16 +60,16 @@ class SentenceSurvey(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many rows there will be: sentences, or their words."""
+        """Number of rows of the result: sentences, or their words."""
         return int(self.offsets[-1])
 
 
 def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
-    """The sentences one by one: strings, or for ``words`` lists of words.
+    """Iterate over the sentences: strings, or lists of words for ``words``.
 
     Raises:
-        ConfigError: The file was segmented, where text is wanted.
-        InputError: A sentence is empty or no text, there are none, the file is a table, or a list of words is given as
+        ConfigError: The file was segmented although running text is wanted.
+        InputError: A sentence is empty or not text, there are none, the file is a table, or a list of words is given as
             text.
         StorageError: The file cannot be read.
     """
@@ -111,7 +110,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
 
 
 def survey(sentences: Sentences, kind: Kind) -> SentenceSurvey:
-    """Read everything once, so that the work ahead and the size of the result are known."""
+    """Read all sentences once, to know the size of the result."""
     sizes = array("q", [0])
     digest = hashlib.sha256()
     for sentence in read_sentences(sentences, kind):
@@ -122,10 +121,10 @@ def survey(sentences: Sentences, kind: Kind) -> SentenceSurvey:
 
 
 def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> Iterator[list[Sentence]]:
-    """The sentences so many at a time, the first chunks left out.
+    """Chunks of sentences, without the first ``skip`` chunks.
 
     Raises:
-        ConfigError: A chunk is to hold nothing.
+        ConfigError: The chunk size is less than 1.
     """
     if size < 1:
         raise ConfigError(f"chunks of {size} sentences", remedy="give 1 or more", code="config.invalid-value")

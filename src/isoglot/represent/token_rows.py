@@ -1,9 +1,9 @@
-"""Sentences as rows of tokens that fit the encoder, and rows as batches.
+"""Token rows of sentences that fit an encoder, and their batches.
 
-A sentence of words is read as it is written, as tasks read it (:mod:`isoglot.vocab.word_reader`): a word's tokens are
-those with letters of it, and a token with letters of two words is cut apart. Too long a text is cut; a sentence of
-words that is too long goes through in several windows, so no word is lost. A text that the tokenizer reads as nothing
-stands as ``[UNK]``, and such a word has the token before it. Each of the three is counted.
+A sentence of words is tokenized as written, as in the tasks (:mod:`isoglot.vocab.word_reader`): a word's tokens are
+those that cover its letters, and a token with letters of two words is divided. A text that is too long is truncated; a
+sentence of words that is too long is divided into windows, so that no word is lost. A text that the tokenizer turns
+into no tokens is read as ``[UNK]``; such a word takes the token before it. All three cases are counted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class TokenRows:
-    """What goes through the encoder for some sentences.
+    """Rows of tokens to run through the encoder.
 
     Args:
-        ids: The tokens of each row, special ones not included.
-        starts: Where in its row each item begins, in order; an item is a word, or the whole text.
-        lengths: How many tokens each item has.
-        first: The number of a row's first item, counted over all sentences.
-        begins: Whether a row is the beginning of a sentence; it is not if the sentence goes on from another window.
-        special: The special tokens of a row.
-        events: How many texts or words were ``cut``, sentences were ``split``, and texts or words were ``unread``.
+        ids: Token ids of each row, without special tokens.
+        starts: Position of each item in its row; an item is a word or a whole text.
+        lengths: Number of tokens of each item.
+        first: Number of each row's first item, counted over all sentences.
+        begins: Whether a row begins a sentence rather than being a later window of it.
+        special: Number of special tokens per row.
+        events: Counts of texts or words that were ``cut``, sentences ``split`` into windows, and texts or words
+            ``unread`` (no tokens).
     """
 
     ids: list[Any] = field(default_factory=list)
@@ -50,7 +51,7 @@ class TokenRows:
     items: int = 0
 
     def add(self, ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray, *, begins: bool = True) -> None:
-        """One more row."""
+        """Append a row."""
         self.ids.append(ids)
         self.starts.append(starts)
         self.lengths.append(lengths)
@@ -59,10 +60,10 @@ class TokenRows:
         self.items += len(lengths)
 
     def batches(self, tokens: int) -> Iterator[list[int]]:
-        """Rows of about the same length together, the longest first; so many tokens at most, padding included.
+        """Batches of rows of similar length, longest first, of at most ``tokens`` tokens including padding.
 
-        The longest come first so that a batch which is too large for the memory shows at once. A batch that is more
-        than half full ends where the next row is shorter: rows of one length need no padding and no mask.
+        With the longest first, a batch too large for memory fails at once. A batch that is more than half full ends
+        where the next row is shorter: rows of equal length need neither padding nor a mask.
         """
         order = sorted(range(len(self.ids)), key=lambda row: -len(self.ids[row]))
         lengths = [len(self.ids[row]) for row in order]
@@ -77,16 +78,16 @@ class TokenRows:
 
 
 class RowMaker:
-    """Turns sentences into rows.
+    """Converts sentences to token rows.
 
     Args:
-        vocabulary: What turns text into ids.
-        language: Its language, where the vocabulary needs to know it.
+        vocabulary: The tokenizer.
+        language: Language of the sentences, where the vocabulary depends on it.
         kind: Whether sentences are texts or lists of words.
-        length: Tokens in a row at most, the special ones around it included.
+        length: Maximum number of tokens per row, special tokens included.
 
     Raises:
-        ConfigError: The language is missing, or the length leaves no room.
+        ConfigError: The language is missing, or the length leaves no room for a token.
     """
 
     def __init__(self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int) -> None:
@@ -100,7 +101,7 @@ class RowMaker:
         self._lines = vocabulary.line_encoder(language)
 
     def rows(self, sentences: Sequence[Sentence]) -> TokenRows:
-        """The rows of some sentences, in order."""
+        """Rows of some sentences, in order."""
         rows = TokenRows(special=self.vocabulary.layout.size)
         if self.kind == "text":
             for raw in self._lines.encode([str(sentence) for sentence in sentences]):
@@ -119,12 +120,12 @@ class RowMaker:
         return rows
 
     def word_ids(self, words: Sequence[str]) -> list[np.ndarray]:
-        """The ids of words as they stand inside a sentence; none for what the tokenizer reads as nothing."""
+        """Token ids of words as they occur inside a sentence; empty where the tokenizer gives none."""
         ids = self.vocabulary.encode_batch([self._blank + word for word in words], self.language)
         return [np.asarray(found, dtype=np.int64) for found in ids]
 
     def _add_windows(self, rows: TokenRows, pieces: Pieces) -> None:
-        """Add one sentence: in as few windows as hold it, each of whole words."""
+        """Add one sentence in as few windows of whole words as possible."""
         cut = windows(pieces.firsts_W, len(pieces.ids_N), self.room)
         rows.events["unread"] += pieces.unread
         rows.events["cut"] += sum(window.lost > 0 for window in cut)

@@ -1,10 +1,6 @@
-"""Words as rows of the embedding matrix: those that are one subword, as the first paper aligns them.
+"""Vectors of word types: rows of the embedding matrix, and means over contexts in every layer.
 
-Shapes: ``N`` words, ``D`` hidden size, ``V`` vocabulary.
-
-Word types: the mean of a word's representations over all its contexts in a corpus, in every layer.
-
-Shapes: ``W`` words, ``D`` hidden size, ``L`` layers, ``K`` items of a batch.
+Shape legend: ``N`` or ``W`` words, ``D`` hidden size, ``V`` vocabulary, ``L`` layers, ``K`` items of a batch.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class EmbeddingRows(NamedTuple):
-    """The words that are one subword, their vectors, and the words that are not."""
+    """Words that are one subword with their vectors, and the words that are not."""
 
     words: tuple[str, ...]
     vectors_ND: np.ndarray
@@ -47,19 +43,19 @@ class EmbeddingRows(NamedTuple):
 def embedding_rows(
     encoder: EncoderLike, words: Sequence[str] | None = None, language: str | None = None
 ) -> EmbeddingRows:
-    """The rows of the token embedding matrix of words that are one subword, as the matrix has them.
+    """Rows of the token embedding matrix for words that are a single subword (Wu et al. 2020, Figure 4a).
 
-    This is the bare matrix: layer 0 adds the position to it and normalizes.
+    These are the bare embeddings: layer 0 adds positions and normalizes.
 
     Args:
-        encoder: An encoder of ours, imported, or wrapped, or static vectors.
-        words: The words; None: every word of the language that is one subword, the most frequent first where the
-            vocabulary knows counts.
-        language: Their language, for encoders and vocabularies with parts for each.
+        encoder: Any encoder with an embedding matrix, static vectors included.
+        words: The words. None: every word of the language that is one subword, most frequent first where the vocabulary
+            has counts.
+        language: Language of the words, for encoders and vocabularies with language-specific parts.
 
     Raises:
-        ConfigError: The language is missing, or the encoder shows no embedding matrix.
-        InputError: Not one of the words is one subword.
+        ConfigError: The language is missing, or the encoder gives no access to its embedding matrix.
+        InputError: None of the words is a single subword.
     """
     code = None if language is None else language_code(language)
     vocabulary = encoder.vocabulary
@@ -90,11 +86,11 @@ def embedding_rows(
 
 
 Case = Literal["keep", "lower"]
-"""Whether a word of the corpus is compared as it stands, or in lower case, as MUSE's dictionaries are written."""
+"""Compare words of the corpus as they are, or in lower case, as in MUSE's dictionaries."""
 
 
 def frequent_words(sentences: Sentences, most: int, *, case: Case = "keep") -> list[str]:
-    """The most frequent words of a corpus, the most frequent first; of equals the earlier.
+    """The most frequent words of a corpus, most frequent first; ties by first occurrence.
 
     >>> frequent_words([["a", "cat", "sees", "A", "cat"]], 2, case="lower")
     ['a', 'cat']
@@ -126,32 +122,32 @@ def word_types(
     name: str = "",
     progress: Progress = SILENT,
 ) -> Representations:
-    """Average words over their contexts: only sums are kept, and sentences without any of the words are passed over.
+    """Average words over their contexts in a corpus, in every layer; only sums are kept in memory.
 
     Args:
         encoder: Any encoder.
-        sentences: The corpus: lists of words, or texts (or a file's lines) with blanks between words.
-        words: What to look for.
-        layers: ``all``, or numbers: 0 is the embeddings, -1 the last layer.
-        subwords: A word in its context is the mean of its subwords, or the first.
-        case: How a word of the corpus is compared with those looked for.
-        contexts: Sentences of a word that count at most, the first ones; by default all.
-        language: The language of the corpus, for encoders and vocabularies with parts for each.
-        length: Tokens of a row at most; longer sentences go through in several windows.
-        batch_tokens: Tokens of a batch, padding included.
-        precision: What the encoder computes in; sums are float64.
-        chunk: Sentences that are sorted together.
-        name: What to call the encoder in the header.
-        progress: Where the work shows how far it is.
+        sentences: The corpus: lists of words, or texts (or lines of a file) with spaces between words.
+        words: Words to average.
+        layers: ``all``, or layer numbers: 0 is the embeddings, -1 the last layer.
+        subwords: A word in context is the mean of its subwords, or its first subword.
+        case: How words of the corpus are compared with ``words``.
+        contexts: Maximum number of sentences per word, the first ones. Default: all.
+        language: Language of the corpus, for encoders and vocabularies with language-specific parts.
+        length: Maximum number of tokens per row; longer sentences are divided into windows.
+        batch_tokens: Tokens per batch, padding included.
+        precision: Precision of the encoder; sums are float64.
+        chunk: Number of sentences that are sorted together.
+        name: Name of the encoder in the header.
+        progress: Progress in sentences.
 
     Returns:
-        A row for each word that was met and has a vector, in the order asked for, with ``words`` and ``counts``; in
-        ``missing`` the words that were not met, and in ``without_vector`` of the header those that were, but have no
+        One row for each word that occurs and has a vector, in the given order, with ``words`` and ``counts``.
+        ``missing`` lists the words that do not occur; ``without_vector`` in the header those that occur but have no
         subword (or only ``[UNK]``), or whose subwords have no vector.
 
     Raises:
-        ConfigError: An option asks for what the encoder does not have, or a word is looked for twice.
-        InputError: A sentence is empty, or none of the words is in the corpus.
+        ConfigError: The encoder does not have that layer or language, or a word is given twice.
+        InputError: A sentence is empty, or none of the words occurs in the corpus.
         StorageError: The file cannot be read.
     """
     number = {word: index for index, word in enumerate(words)}
@@ -177,7 +173,7 @@ def word_types(
     with hashing(encoder) as hashed, through.ready(), work as task:
         sums_LWD = np.zeros((len(through.layers), len(words), encoder.hidden_size))
         counts_W = np.zeros(len(words), dtype=np.int64)
-        seen_W = np.zeros(len(words), dtype=np.int64)  # sentences begun with, where their number is limited
+        seen_W = np.zeros(len(words), dtype=np.int64)  # sentences so far, where their number is limited
         events = Counter[str]()
         for every in in_chunks(sentences, "words", chunk):
             kept, looked_K = _with_words(every, number, case, contexts, seen_W)
@@ -226,7 +222,7 @@ def word_types(
 def _with_words(
     sentences: Sequence[Sentence], number: dict[str, int], case: Case, contexts: int | None, seen_W: np.ndarray
 ) -> tuple[list[Sentence], np.ndarray]:
-    """The sentences with a word that is looked for, and the number of each of their words, -1 for all others."""
+    """Sentences with a wanted word, and for each of their words its number or -1."""
     kept: list[Sentence] = []
     looked: list[int] = []
     for sentence in sentences:
@@ -241,7 +237,7 @@ def _with_words(
 
 
 def _add(sums_LWD: np.ndarray, at_K: np.ndarray, vectors_LKD: torch.Tensor) -> None:
-    """Add each vector to its word's sum: those of one word first among themselves."""
+    """Add each vector to the sum of its word; vectors of one word are summed first."""
     if not len(at_K):
         return
     order_K = np.argsort(at_K, kind="stable")

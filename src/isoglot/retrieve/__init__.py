@@ -1,4 +1,4 @@
-"""Retrieval: whose nearest neighbor is whose, how often it is the right one, and how hubs get in the way."""
+"""Retrieval: nearest neighbors under several scoring methods, how often they are right, and hubness."""
 
 from __future__ import annotations
 

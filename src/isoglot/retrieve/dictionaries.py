@@ -1,7 +1,4 @@
-"""Which rows are right by a dictionary, and how much of it has vectors.
-
-Words in every layer by a dictionary: which rows are right for which, and how much of the dictionary was found.
-"""
+"""Word retrieval by a dictionary: gold pairs of rows, coverage of the dictionary, and scores in every layer."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a dictionary has vectors: entries with both words, and words of either side in such an entry."""
+    """Coverage of a dictionary: entries with both words, and words of either side in such an entry."""
 
     entries: int
     entries_found: int
@@ -43,7 +40,7 @@ class Coverage:
 def match_dictionary(
     entries: Iterable[Entry], source_words: Sequence[str], target_words: Sequence[str]
 ) -> tuple[Gold, Coverage]:
-    """The entries whose two words are there, as pairs of rows, and how many those are.
+    """Entries whose two words are both available, as pairs of rows, and the coverage.
 
     >>> from isoglot.text.formats.dictionary import Entry
     >>> gold, coverage = match_dictionary([Entry("dog", "chien"), Entry("cat", "chat")], ["cat"], ["chien", "chat"])
@@ -98,16 +95,16 @@ def score_dictionary(
     1.0
 
     Args:
-        source: Words of the dictionary's first language, and all others of its vocabulary; from a file:
-            :func:`read_side`. Words whose vector is all zeros are left out and counted.
+        source: Words of the dictionary's first language and the rest of its vocabulary; from a file: :func:`read_side`.
+            Words with a zero vector are left out and counted.
         target: Those of the second.
-        entries: The right pairs, many to many.
+        entries: Correct pairs, many to many.
         file: Where they come from, for messages.
-        score: :func:`score_layers` with its options; by default answers come from all words that have vectors,
-            and so do means and the neighborhoods of CSLS, as in MUSE.
+        score: :func:`score_layers` with its options. Default: candidates, means and CSLS neighborhoods are all words
+            with vectors, as in MUSE.
 
     Raises:
-        InputError: The rows of a side have no names, or no entry has both its words.
+        InputError: The rows of a side have no names, or no entry has both words.
     """
     for side in (source, target):
         if side.items is None:
@@ -126,7 +123,7 @@ def score_dictionary(
 
 
 def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -> dict[str, list[str]]:
-    """The words of every language in any of the dictionaries, each once, in order.
+    """Words of every language in any of the dictionaries, unique and in order.
 
     >>> from isoglot.text.formats.dictionary import Entry
     >>> words_by_language({("en", "fr"): [Entry("cat", "chat"), Entry("cat", "minet")]})
@@ -142,7 +139,7 @@ def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -
 def entry_sides(
     sides: Mapping[str, VectorSet], pair: tuple[str, str], entries: Sequence[Entry]
 ) -> tuple[VectorSet, VectorSet]:
-    """The two sides of a dictionary: the vocabularies and its own words, and no other dictionary's."""
+    """The two sides of a dictionary: both vocabularies and its own words, without those of other dictionaries."""
     source, target = words_by_language({pair: entries}).values()
     return _with_words(sides[pair[0]], source), _with_words(sides[pair[1]], target)
 
@@ -155,7 +152,7 @@ def _with_words(side: VectorSet, words: Sequence[str]) -> VectorSet:
 
 
 def same_words(systems: Sequence[tuple[VectorSet, VectorSet]]) -> list[tuple[VectorSet, VectorSet]]:
-    """The sides of several models with only the words that all of them have: same questions, same candidates.
+    """Sides of several models restricted to the words of all: same queries, same candidates.
 
     Raises:
         InputError: They have no word in common.
@@ -181,6 +178,6 @@ def same_words(systems: Sequence[tuple[VectorSet, VectorSet]]) -> list[tuple[Vec
 
 
 def entries_found(sides: tuple[VectorSet, VectorSet], entries: Iterable[Entry]) -> int:
-    """How many entries have both words."""
+    """Number of entries with both words."""
     source, target = (set(side.items or ()) for side in sides)
     return len({(entry.source, entry.target) for entry in entries if entry.source in source and entry.target in target})

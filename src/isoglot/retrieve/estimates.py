@@ -1,10 +1,11 @@
-"""Where a search takes what it has to estimate: the mean of each language, and the neighborhoods of CSLS.
+"""Cross-fitting of what a search estimates: the mean of each language, and the neighborhoods of CSLS.
 
 Estimated on the test sentences themselves, both are fitted to the test: in use, queries come one at a time and from
-other text. So by default they are cross-fitted. The sentences are cut into folds; for the queries of a fold, the mean
-of either language is that of the other folds, and the neighborhood of a candidate is made of the queries of the other
-folds, without the candidate's own translation. (With it, candidates of other folds would stand back behind those of the
-query's fold, which have no translation there.) A query and its right answer thus enter nothing that is estimated.
+other text. By default they are cross-fitted: the sentences are divided into folds; for the queries of a fold, the mean
+of either language is that of the other folds, and the neighborhood of a candidate consists of queries of the other
+folds, without the candidate's own translation. (With it, candidates of other folds would be at a disadvantage against
+those of the query's fold, whose translations are not in the pool.) A query and its correct answer thus enter no
+estimate.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size.
 """
@@ -28,25 +29,25 @@ if TYPE_CHECKING:
     from isoglot.retrieve.gold import Gold
 
 Center = Literal["none", "mean"]
-"""``none``: vectors as they are. ``mean``: without the mean of their language."""
+"""``none``: vectors unchanged. ``mean``: the mean of each language subtracted."""
 From = Literal["folds", "own", "given"]
-"""``folds``: the other folds of the test. ``own``: the whole test, queries included. ``given``: other text."""
+"""``folds``: other folds of the test. ``own``: the whole test, queries included. ``given``: other text."""
 
 FOLDS = 5
 FEWEST = 3
-"""Rows, below which there are no means of other rows to remove."""
+"""Minimum number of rows to cross-fit a mean."""
 _CHUNK = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates:
-    """Where means and neighborhoods come from.
+    """Source of means and neighborhoods.
 
     Attributes:
-        means: Of the means that are removed.
-        neighborhoods: Of the neighborhoods of candidates, for ``csls``, ``ratio`` and ``distance``.
-        folds: Parts of the test where either is cross-fitted.
-        origin: Name of the other text, where either is given.
+        means: Source of the means that are subtracted.
+        neighborhoods: Source of the neighborhoods of candidates, for ``csls``, ``ratio`` and ``distance``.
+        folds: Number of folds for cross-fitting.
+        origin: Name of the other text, if either is ``given``.
     """
 
     means: From = "folds"
@@ -60,7 +61,7 @@ class Estimates:
 
     @property
     def means_in_words(self) -> str:
-        """Where means come from, to follow "means".
+        """Source of the means, to follow "means".
 
         >>> Estimates().means_in_words
         'estimated on other sentences of the same set (5 folds)'
@@ -69,7 +70,7 @@ class Estimates:
 
     @property
     def neighborhoods_in_words(self) -> str:
-        """Where the neighborhoods of CSLS come from, to follow "CSLS neighborhoods"."""
+        """Source of the CSLS neighborhoods, to follow "CSLS neighborhoods"."""
         return self._in_words(self.neighborhoods, "made of")
 
     def _in_words(self, source: From, verb: str) -> str:
@@ -86,21 +87,21 @@ OWN = Estimates(means="own", neighborhoods="own")
 
 
 class OtherText(NamedTuple):
-    """What is known of a language from other text: its mean (D), and rows of it for neighborhoods."""
+    """Mean (D) of a language on other text, and rows of it for neighborhoods."""
 
     mean_D: np.ndarray | None = None
     rows: Array | None = None
 
 
 class QueryGroup(NamedTuple):
-    """Queries that see the same estimates, as masks of the rows of X and of Y."""
+    """Queries that share their estimates, as masks over the rows of X and of Y."""
 
     sources_N: np.ndarray
     targets_M: np.ndarray
 
 
 class SearchView(NamedTuple):
-    """Both sides without the means that some queries see, other rows of either language, and those queries."""
+    """Both sides without the means that a group of queries sees, other rows of either language, and those queries."""
 
     X: Array
     Y: Array
@@ -109,7 +110,7 @@ class SearchView(NamedTuple):
 
 
 class SearchInputs(NamedTuple):
-    """Two sides of a test: all their rows, those that take part, and the names for error messages."""
+    """Two sides of a test: all rows, those that take part, and names for error messages."""
 
     sides: tuple[Array, Array]
     rows: tuple[np.ndarray, np.ndarray]
@@ -118,7 +119,7 @@ class SearchInputs(NamedTuple):
 
 
 def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The fold of each row of X and of Y; -1 for rows that are in no right pair. Right pairs are in one fold.
+    """Fold of each row of X and of Y; -1 for rows in no gold pair. Gold pairs stay in one fold.
 
     >>> from isoglot.retrieve.gold import Gold
     >>> X, Y = fold_numbers(Gold.from_pairs([(0, 0), (0, 1), (2, 2), (3, 2)]), 4, 4, 2, seed=0)
@@ -127,7 +128,7 @@ def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int)
     """
     first_X, first_Y = np.arange(rows_X), np.full(rows_Y, rows_X)
     rows_P, right_P = gold.pairs_P2.T
-    while True:  # the lowest row of X that is connected with each row
+    while True:  # connected components, by their lowest row of X
         least_P = np.minimum(first_X[rows_P], first_Y[right_P])
         if (first_X[rows_P] == least_P).all() and (first_Y[right_P] == least_P).all():
             break
@@ -141,18 +142,18 @@ def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int)
 
 
 def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates, *, seed: int) -> list[SearchView]:
-    """What each part of the queries searches in.
+    """The matrices that each group of queries searches in.
 
     Args:
         inputs: Both sides.
-        gold: The right pairs, as numbers of the rows that take part.
-        center: Whether means are removed.
-        estimates: Where they and the neighborhoods come from.
-        seed: Decides the folds.
+        gold: Correct pairs, as numbers of the rows that take part.
+        center: Whether to subtract means.
+        estimates: Source of means and neighborhoods.
+        seed: Random seed of the folds.
 
     Raises:
-        ConfigError: Other text is named, and nothing is given of it.
-        InputError: There are too few rows for means of other rows, or nothing is left of a row without the mean.
+        ConfigError: Estimates are to come from other text, and none is given.
+        InputError: There are too few rows to cross-fit means, or a row equals the mean.
     """
     counts = [len(rows) for rows in inputs.rows]
     everything = QueryGroup(*(np.ones(count, dtype=bool) for count in counts))
@@ -184,7 +185,7 @@ def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates
 
 
 def _whole_means(inputs: SearchInputs, estimates: Estimates) -> list[np.ndarray]:
-    """The means of all rows, or those that were given."""
+    """Means of all rows, or the given ones."""
     means = []
     for name, side, other in zip(inputs.names, inputs.sides, inputs.others, strict=True):
         if estimates.means == "own":
@@ -226,7 +227,7 @@ def _view(inputs: SearchInputs, means: Sequence[np.ndarray], parts: list[QueryGr
 
 
 def without_mean(rows: Array, mean_D: np.ndarray) -> Array:
-    """The rows minus a mean, computed in float64, as float32."""
+    """Rows minus a mean, computed in float64, as float32."""
     if isinstance(rows, torch.Tensor):
         return (rows.double() - torch.from_numpy(mean_D).to(rows.device)).float()
     centered: np.ndarray = (rows - mean_D).astype(np.float32)
@@ -240,7 +241,7 @@ def _taken(side: Array, rows: np.ndarray) -> Array:
 
 
 def _sum(side: Array) -> np.ndarray:
-    """The sum of the rows, float64."""
+    """Sum of the rows, float64."""
     total_D: np.ndarray = np.zeros(side.shape[1])
     for first in range(0, len(side), _CHUNK):
         part = side[first : first + _CHUNK]

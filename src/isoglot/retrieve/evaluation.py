@@ -1,6 +1,6 @@
-"""A whole evaluation: every method, both directions, with intervals and hubs.
+"""Evaluation of a retrieval: every method in both directions, with intervals and hubness.
 
-Shape legend: ``Q`` queries, ``K`` neighbors, ``P`` right pairs, ``F`` figures.
+Shape legend: ``Q`` queries, ``K`` neighbors, ``P`` gold pairs, ``F`` metrics.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ CUTS = (1, 5, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class MethodScores:
-    """One method in one direction: the figures, and what was found.
+    """Scores of one method in one direction, and the retrieved rows.
 
     Attributes:
-        method: How neighbors were chosen.
-        direction: ``forward``: queries from X, answers from Y. ``backward``: the other way.
-        queries: How many rows were asked for.
-        candidates: Among how many rows.
-        neighborhood: The K of CSLS and of the margins; None where the method has none.
-        precision: P@1, P@5 and P@10 by their k: the share of queries with a right row among the k best.
-        mrr: The mean over all right pairs of 1 / rank.
-        best_mrr: The mean over queries of 1 / rank of their best right row.
-        hubness: The skewness of how often each candidate is among the 10 best.
-        queries_Q: The rows that were asked for.
+        method: Scoring method.
+        direction: ``forward``: queries from X, answers from Y. ``backward``: the reverse.
+        queries: Number of queries.
+        candidates: Number of candidates.
+        neighborhood: K of CSLS and of the margins; None for other methods.
+        precision: P@1, P@5 and P@10 by k: the share of queries with a correct row among the k best.
+        mrr: Mean of 1 / rank over gold pairs.
+        best_mrr: Mean over queries of 1 / rank of their best correct row.
+        hubness: Skewness of how often each candidate is among the 10 best.
+        queries_Q: Row numbers of the queries.
         found_QK: Their best rows on the other side, best first.
-        scores_QK: The scores of those.
-        ranks_Q: The rank of the best right row of each.
-        other_spelling: Of words, P@1 of those without a translation spelled the same.
+        scores_QK: Scores of those.
+        ranks_Q: Rank of the best correct row of each query.
+        other_spelling: For words: P@1 of those without a translation of the same spelling.
     """
 
     method: Method
@@ -88,13 +88,13 @@ class MethodScores:
 
     @property
     def how(self) -> str:
-        """The method with its K, and among how many candidates, in a few words."""
+        """Method with its K and the number of candidates, as text."""
         names = {"csls": "CSLS", "inverted_softmax": "inverted softmax", "ratio": "ratio margin", "distance": "margin"}
         K = "" if self.neighborhood is None else f" (K = {self.neighborhood})"
         return f"{names.get(self.method, self.method)}{K} among {counted(self.candidates, 'candidates')}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures alone, for JSON."""
+        """Scores as JSON."""
         figures = {f"p@{k}": asdict(interval) for k, interval in self.precision.items()}
         names = ("method", "neighborhood", "direction", "queries", "candidates")
         head = {name: getattr(self, name) for name in names}
@@ -110,15 +110,15 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """All methods and directions of one evaluation."""
+    """Scores of all methods and directions."""
 
     methods: tuple[MethodScores, ...]
 
     def of(self, method: Method, direction: Direction = "forward") -> MethodScores:
-        """The scores of one method in one direction.
+        """Scores of one method in one direction.
 
         Raises:
-            KeyError: It was not asked for.
+            KeyError: It was not evaluated.
         """
         for scores in self.methods:
             if (scores.method, scores.direction) == (method, direction):
@@ -126,7 +126,7 @@ class RetrievalScores:
         raise KeyError((method, direction))
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures alone, for JSON."""
+        """Scores as JSON."""
         return {"scores": [scores.as_dict() for scores in self.methods]}
 
 
@@ -155,27 +155,27 @@ def score_retrieval(
     Args:
         X: N × D.
         Y: M × D.
-        gold: The right pairs; by default row i is right for row i.
-        methods: Which methods; those that share a computation share it.
-        candidates: ``gold``: only rows that are right for something are asked for and found, as Liu et al. (2020) rank
-            over the dictionary. ``all``: every row can be found, as MUSE does over 200,000 words.
+        gold: Correct pairs. Default: row i belongs to row i.
+        methods: Scoring methods; shared computations are done once.
+        candidates: ``gold``: only rows of gold pairs are queries and candidates, as in Liu et al. (2020). ``all``:
+            every row is a candidate, as in MUSE (200,000 words).
         directions: ``forward``, ``backward`` or both.
-        alike: Rows with a right row spelled the same: a second P@1 leaves them out.
-        center: Whether each side's mean is removed.
-        estimates: Where means and the neighborhoods of candidates come from; by default the rows themselves. The
-            inverted softmax always takes the rows themselves.
-        others: What is known of either side from other text, where the estimates come from there.
-        names: What error messages call the sides.
+        alike: Rows with a correct row of the same spelling: a second P@1 leaves them out.
+        center: Whether to subtract each side's mean.
+        estimates: Source of means and of the neighborhoods of candidates. Default: the rows themselves. The inverted
+            softmax always uses the rows themselves.
+        others: Mean and rows of either side from other text, for ``estimates`` of kind ``given``.
+        names: Names of the sides in error messages.
         neighborhood: For CSLS and margins.
         sharpness: For the inverted softmax.
-        resamples: For the intervals.
-        seed: For the intervals and the folds.
-        device: Where to compute; by default where X is.
-        progress: Shows rows done.
+        resamples: Bootstrap resamples of the intervals.
+        seed: Random seed of the intervals and folds.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
 
     Raises:
-        InputError: The matrices cannot be compared, or the gold does not fit them.
-        ConfigError: An option has no such value.
+        InputError: The matrices are invalid, or the gold does not fit them.
+        ConfigError: An option is invalid.
     """
     for method in methods:
         check_options(method, 1, neighborhood, sharpness)
@@ -211,7 +211,7 @@ def score_retrieval(
 
 
 class _Found(NamedTuple):
-    """The best answers of every query, their scores, the place of every right pair, and among how many."""
+    """Best answers to every query, their scores, the rank of every gold pair, and the number of candidates."""
 
     indices_QK: np.ndarray
     scores_QK: np.ndarray
@@ -221,7 +221,7 @@ class _Found(NamedTuple):
 
 
 class _Search:
-    """Every method over all views; of each view, what several methods need is computed once."""
+    """Every method over all views; shared intermediate results of a view are computed once."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class _Search:
         match self.estimates.neighborhoods:
             case "own":
                 return None
-            case "folds":  # of a single right pair there are no other folds
+            case "folds":  # a single gold pair has no other folds
                 return None if part.sources_N.all() else apart_from(part, sides, self.gold)
             case "given":
                 if view.others[0] is None or view.others[1] is None:
@@ -260,7 +260,7 @@ class _Search:
                 return NeighborhoodPool(pools, (none_E2, none_E2))
 
     def found(self, method: Method, direction: Direction) -> _Found:
-        """The answers to every query, in the order of the gold."""
+        """Answers to every query, in the order of the gold."""
         side = 0 if direction == "forward" else 1
         gold = self.gold if direction == "forward" else self.gold.turned()
         answers = self.parts[0][0].Y_MD if direction == "forward" else self.parts[0][0].X_ND
@@ -286,7 +286,7 @@ class _Search:
 
 
 def apart_from(part: QueryGroup, sides: tuple[torch.Tensor, torch.Tensor], gold: Gold) -> NeighborhoodPool:
-    """The rows outside a part, for the neighborhoods of its candidates; no translation of a candidate counts."""
+    """Rows outside a group of queries, for the neighborhoods of its candidates, without their translations."""
     pools, partners, places = [], [], []
     for side, mask in enumerate(part):
         kept = np.flatnonzero(~mask)

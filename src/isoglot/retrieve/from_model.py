@@ -1,6 +1,6 @@
-"""Sides of a retrieval from an encoder: sentences, words over their contexts, or rows of its embedding matrix.
+"""Vectors of an encoder for retrieval: of sentences, of words in contexts, or rows of its embedding matrix.
 
-Words of one or more models by dictionaries, all on the same entries and among the same candidates.
+Also scores words of one or more models by dictionaries, on the same entries and among the same candidates.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ if TYPE_CHECKING:
     from isoglot.text.formats.dictionary import Entry
 
 OTHER_SENTENCES = 2000
-"""Sentences of other text that a mean is estimated on, at most."""
+"""Maximum number of sentences of other text for a mean."""
 Layers = Literal["all"] | list[int]
 Pool = Literal["mean", "first", "model"]
-"""A sentence is the mean of its subwords, or its first token."""
+"""A sentence is the mean of its subwords, its first token, or the model's own sentence vector."""
 Case = Literal["auto", "keep", "lower"]
-"""Words of a text are compared with the dictionary's as they stand, or in lower case; ``auto`` takes lower case for a
-language whose dictionary has no capitals, as MUSE's have none."""
+"""Compare words of a text with the dictionary's as they are or in lower case; ``auto`` takes lower case for a language
+whose dictionary has no capitals, as MUSE's.
+"""
 MOST_WORDS = 50_000
-"""Words of a text at most, unless told: every layer of them is held in memory."""
+"""Default maximum number of words of a text: all their layers are held in memory."""
 MOST_ROWS = 200_000
-"""Words of one subword at most, unless told: MUSE's."""
+"""Default maximum number of single-subword words: MUSE's."""
 
 
 def sentence_sides(
@@ -59,20 +60,20 @@ def sentence_sides(
     known: Mapping[str, VectorSet] | None = None,
     progress: Progress = SILENT,
 ) -> dict[str, VectorSet]:
-    """The sentences of a set by language, each language encoded once.
+    """Vectors of a parallel set by language, each language encoded once.
 
     Args:
         encoder: Any encoder.
         parallel: The set.
-        layers: Which layers.
-        pool: What a sentence's vector is; by default the model's own where it has one, else the mean of its subwords.
-        name: What to call the encoder.
-        known: What this gave for another set with the same options: a language with the same sentences is taken over.
-        progress: Shows sentences done.
+        layers: Layer numbers, or ``all``.
+        pool: Sentence pooling. Default: the model's own if it has one, else the mean of the subwords.
+        name: Name of the encoder.
+        known: Result for another set with the same options: languages with the same sentences are reused.
+        progress: Progress in sentences.
 
     Raises:
-        ConfigError: The encoder does not have such a language or layer.
-        InputError: The encoder gives something that is no number.
+        ConfigError: The encoder does not have that language or layer.
+        InputError: A hidden state is not finite.
     """
     sides = {}
     for code, sentences in parallel.sentences.items():
@@ -95,18 +96,18 @@ def other_text(
     limit: int = OTHER_SENTENCES,
     progress: Progress = SILENT,
 ) -> dict[str, dict[int | None, OtherText]]:
-    """What other text than a test's says of each language: the mean of its sentences in every layer, and the sentences.
+    """Means and vectors of sentences from other text than the test's, by language and layer.
 
     Args:
         encoder: Any encoder.
-        texts: Files of each language, with a sentence a line; blank lines are passed over.
-        layers: Which layers.
-        pool: What a sentence's vector is: as in the test.
-        limit: Sentences of a language at most.
-        progress: Shows sentences done.
+        texts: Files of each language, one sentence per line; blank lines are skipped.
+        layers: Layer numbers, or ``all``.
+        pool: Sentence pooling, the same as for the test.
+        limit: Maximum number of sentences per language.
+        progress: Progress in sentences.
 
     Raises:
-        ConfigError: The encoder does not have such a language or layer.
+        ConfigError: The encoder does not have that language or layer.
         InputError: There is no text.
     """
     found = {}
@@ -137,24 +138,24 @@ def context_side(
     name: str = "",
     progress: Progress = SILENT,
 ) -> VectorSet:
-    """The words of texts as means over their contexts; texts are segmented the way dictionaries have words.
+    """Words of texts as means over their contexts; texts are segmented as dictionaries are.
 
     Args:
-        encoder: Any encoder; static vectors have layer 0 alone, whatever ``layers`` says.
-        texts: Files with a sentence a line; blank lines are passed over.
-        words: Those of the dictionaries, which are looked for however rare they are.
-        language: Their language.
-        layers: ``all``, or numbers.
+        encoder: Any encoder; static vectors have layer 0 only, whatever ``layers`` says.
+        texts: Files with one sentence per line; blank lines are skipped.
+        words: Words of the dictionaries, included however rare they are.
+        language: Language of the texts.
+        layers: ``all``, or layer numbers.
         case: How words are compared.
-        contexts: Sentences of a word that count at most.
-        limit: Only the first so many lines of each file.
-        vocabulary: How many of the most frequent words of the texts there are beside those.
-        name: What to call the encoder.
-        progress: Where the work shows how far it is.
+        contexts: Maximum number of sentences per word.
+        limit: Maximum number of lines per file.
+        vocabulary: Number of further words, the most frequent of the texts.
+        name: Name of the encoder.
+        progress: Progress in sentences.
 
     Raises:
         InputError: There is no text.
-        MissingPartError: The language's words need a library that is not there.
+        MissingPartError: Segmenting the language needs a library that is not installed.
     """
     compared: Literal["keep", "lower"] = "lower" if case == "lower" else "keep"
     if case == "auto":
@@ -189,11 +190,11 @@ def context_side(
 def embedding_side(
     encoder: EncoderLike, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS
 ) -> VectorSet:
-    """Words that are one subword, as rows of the embedding matrix: the language's most frequent, and the given ones.
+    """Words that are a single subword, as rows of the embedding matrix: the most frequent and the given ones.
 
     Raises:
-        ConfigError: The encoder shows no embedding matrix.
-        InputError: There is no word of one subword.
+        ConfigError: The encoder gives no access to its embedding matrix.
+        InputError: No word is a single subword.
     """
     frequent = embedding_rows(encoder, None, language).words[:vocabulary]
     found = embedding_rows(encoder, list(dict.fromkeys([*frequent, *words])), language)
@@ -202,9 +203,9 @@ def embedding_side(
 
 
 def static_side(table: TableEncoder, words: Sequence[str], language: str, *, vocabulary: int = MOST_ROWS) -> VectorSet:
-    """Words of static vectors, which need no text: the language's words of one subword, and the given words.
+    """Words of static vectors, which need no text: the language's single-subword words and the given ones.
 
-    A word of several subwords is the mean of those that have a vector; a given word without any is counted.
+    A word of several subwords is the mean of those that have a vector; given words without any are counted.
 
     Raises:
         InputError: No word has a vector.
@@ -249,16 +250,16 @@ Pair = tuple[str, str]
 
 
 class WordLookup(NamedTuple):
-    """Where a model's vectors of words come from.
+    """How a model's word vectors are obtained.
 
     Attributes:
-        words_as: ``contexts``: the mean over the contexts of a text; of static vectors without a text, the mean of the
-            subwords. ``embeddings``: rows of the embedding matrix, of words of one subword.
-        layers: Which layers of contexts.
+        words_as: ``contexts``: mean over the contexts of a text; for static vectors without a text, the mean of the
+            subwords. ``embeddings``: rows of the embedding matrix, for single-subword words.
+        layers: Layers of contexts.
         case: How words of a text are compared with the dictionaries'.
-        contexts: Sentences of a word that count at most.
-        limit: Only the first so many lines of each text.
-        vocabulary: Words of the vocabulary at most, beside the dictionaries'; None takes the default.
+        contexts: Maximum number of sentences per word.
+        limit: Maximum number of lines per text.
+        vocabulary: Maximum number of words beside the dictionaries'; None: the default.
     """
 
     words_as: Literal["contexts", "embeddings"] = "contexts"
@@ -278,10 +279,10 @@ class WordLookup(NamedTuple):
         name: str = "",
         progress: Progress = SILENT,
     ) -> VectorSet:
-        """The words of one language: its vocabulary and those of the dictionaries.
+        """Words of one language: its vocabulary and those of the dictionaries.
 
         Raises:
-            ConfigError: An encoder has no text to meet the words in, or shows no embedding matrix.
+            ConfigError: An encoder needs text for the contexts, or gives no access to its embedding matrix.
             InputError: No word has a vector.
         """
         if self.words_as == "embeddings":
@@ -310,7 +311,7 @@ class WordLookup(NamedTuple):
 
 
 class SystemScores(NamedTuple):
-    """The scores of every dictionary and model, and what was done so that they can be compared."""
+    """Scores of every dictionary and model, and remarks on how they were made comparable."""
 
     pairs: tuple[PairScores, ...]
     facts: dict[str, Any]
@@ -328,20 +329,20 @@ def score_systems(
     change: Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]],
     progress: Progress = SILENT,
 ) -> SystemScores:
-    """Score models by dictionaries; several models on the entries, and among the candidates, that all of them have.
+    """Score models by dictionaries; several models on the entries and candidates that all of them have.
 
     Args:
         encoders: Encoders and static vectors by name.
-        entries: The right pairs of each two languages.
+        entries: Correct pairs of each language pair.
         texts: Text of each language, for contexts.
-        lookup: Where vectors come from.
-        names: What to call the dictionaries in messages.
+        lookup: How vectors are obtained.
+        names: Names of the dictionaries in messages.
         score: :func:`isoglot.retrieve.layer_scores.score_layers` with its options.
-        change: What the two sides go through first, such as a map.
-        progress: Shows how far it is.
+        change: Applied to the two sides first, such as a map.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: An option asks for what a model does not have.
+        ConfigError: A model does not have what an option asks for.
         InputError: No entry has both words, or the models have no word in common.
     """
     wanted = words_by_language(entries)

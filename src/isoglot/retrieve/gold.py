@@ -1,4 +1,4 @@
-"""Which rows are right for which: one to one, or many to many as in a dictionary.
+"""Gold pairs of rows: one to one, or many to many as in a dictionary.
 
 Shape legend: ``P`` pairs.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gold:
-    """Right pairs (row of X, row of Y), each once, sorted.
+    """Correct pairs (row of X, row of Y), unique and sorted.
 
     >>> gold = Gold.from_pairs([(0, 0), (0, 1), (2, 1)])
     >>> gold.sources.tolist(), gold.targets.tolist(), len(gold)
@@ -31,15 +31,15 @@ class Gold:
 
     @classmethod
     def one_to_one(cls, rows: int) -> Gold:
-        """Row i is right for row i, as in parallel text."""
+        """Row i of X belongs to row i of Y, as in parallel text."""
         return cls(np.repeat(np.arange(rows, dtype=np.int64)[:, None], 2, axis=1))
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[int, int]] | np.ndarray) -> Gold:
-        """Pairs in any order; one that is there twice counts once.
+        """Gold from pairs in any order; duplicates count once.
 
         Raises:
-            InputError: There are no pairs, or a row is negative.
+            InputError: There are no pairs, or a row number is negative.
         """
         pairs_P2 = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64)
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or len(pairs_P2) == 0:
@@ -57,23 +57,23 @@ class Gold:
 
     @property
     def sources(self) -> np.ndarray:
-        """The rows of X that have a right answer, each once."""
+        """Rows of X that have a correct answer."""
         return np.unique(self.pairs_P2[:, 0])
 
     @property
     def targets(self) -> np.ndarray:
-        """The rows of Y that are right for something, each once."""
+        """Rows of Y that are a correct answer."""
         return np.unique(self.pairs_P2[:, 1])
 
     def turned(self) -> Gold:
-        """The gold of the other direction."""
+        """Gold of the reverse direction."""
         return Gold.from_pairs(self.pairs_P2[:, ::-1])
 
     def check(self, rows_X: int, rows_Y: int) -> None:
-        """Refuse pairs that point past the matrices, and those that are not as :meth:`from_pairs` gives them.
+        """Check that the pairs fit the matrices and are as :meth:`from_pairs` returns them.
 
         Raises:
-            InputError: They do, and the message says which pair; or they are no row numbers, each pair once, sorted.
+            InputError: A pair is out of range (the message names it), or the pairs are not unique and sorted.
         """
         pairs_P2 = self.pairs_P2
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or not len(pairs_P2) or pairs_P2.dtype.kind not in "iu":

@@ -1,8 +1,8 @@
-"""Every layer of two sides at once: as it is, and with each side's mean removed.
+"""Retrieval scores of every layer of two sides: of the vectors as they are, and with each side's mean subtracted.
 
-Languages sit in clouds of their own; removing the mean of each lets the clouds meet, so that what is left is what the
-rows say (Liu et al. 2020). Where the two figures differ much, the space is shared but for a shift. The means come from
-other rows than the queries (:mod:`isoglot.retrieve.estimates`).
+Each language has a mean of its own; subtracting it removes what only identifies the language (Liu et al. 2020). Where
+the two scores differ much, the languages share a space up to a shift. Means come from other rows than the queries
+(:mod:`isoglot.retrieve.estimates`).
 
 Shape legend: ``N`` rows, ``D`` hidden size.
 """
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 
 CENTERS: tuple[Center, ...] = get_args(Center)
 DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
-_LARGE = 10**9  # similarities from which on one search is worth a progress bar of its own
+_LARGE = 10**9  # similarities of a search that gets its own progress bar
 _CHUNK = 65536
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorSet:
-    """What is asked for, or among what is looked: the same rows in one or more layers.
+    """One side of a retrieval: the same rows in one or more layers.
 
     Attributes:
         name: A language or a file, for messages and tables.
-        layers: An N × D matrix by its layer; None is the layer of vectors that come from none.
-        items: What the rows are, where that is known: sentences or words.
-        numbers: The line of its file each row comes from, from 1; by default rows are numbered.
-        header: What the vectors are, where that is known, as ``Representations.header`` has it.
-        frequent: Of words: the first so many rows are the vocabulary, those after it the dictionaries' other words;
+        layers: An N × D matrix by layer; None for vectors that belong to no layer.
+        items: Sentences or words of the rows, if known.
+        numbers: Line number of each row in its file, from 1. Default: rows are numbered.
+        header: Metadata of the vectors, as in ``Representations.header``.
+        frequent: For words: the first so many rows are the vocabulary, the rest are further words of the dictionaries.
             None: all rows are the vocabulary.
-        without_vector: Words that were left out because they have no vector.
-        others: By layer, what is known of the language from other text, for :class:`Estimates` that are given.
+        without_vector: Number of words that were left out because they have no vector.
+        others: By layer, mean and rows from other text, for :class:`Estimates` of kind ``given``.
     """
 
     name: str
@@ -75,13 +75,13 @@ class VectorSet:
     others: Mapping[int | None, OtherText] = field(default_factory=dict, repr=False)
 
     def only(self, rows: Sequence[int]) -> VectorSet:
-        """Some rows, which must be words, in the order given."""
+        """Some rows, which must be words, in the given order."""
         items = self.items or ()
         layers = {layer: matrix[list(rows)] for layer, matrix in self.layers.items()}
         return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
 
     def with_vectors(self) -> VectorSet:
-        """The words whose vectors are not all zeros in any layer, and how many others there were."""
+        """The words whose vectors are not zero in any layer, with the number of the others."""
         present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
         if present_N.all():
             return self
@@ -98,7 +98,7 @@ class VectorSet:
 
     @property
     def cut(self) -> int:
-        """Sentences that were longer than the model takes."""
+        """Number of truncated sentences."""
         return int(self.header.get("cut", 0))
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class VectorSet:
 
 
 class LayerScores(NamedTuple):
-    """One layer, as it is or centered: all methods in both directions."""
+    """Scores of one layer, with or without centering: all methods in both directions."""
 
     layer: int | None
     center: Center
@@ -114,20 +114,20 @@ class LayerScores(NamedTuple):
 
 
 class BestLayer(NamedTuple):
-    """Where translations are found best, and how often: P@1, the mean of both directions.
+    """The layer, centering and method with the highest P@1 (mean of both directions).
 
     Attributes:
         layer: The layer.
-        center: Whether each side's mean was removed.
-        method: How neighbors were chosen.
-        value: How often: the highest of all figures of the pair.
-        low: Where the 95 % interval begins; it allows for the choice.
-        high: Where it ends.
-        chosen_among: How many layers, centers and methods there were to choose from, by the same rows.
-        held_out: P@1 where the choice is made on one half of the rows and scored on the other, both ways; None of too
-            few rows.
-        as_good: Other layers that a paired test puts within three points, by the same method and center.
-        undecided: Other layers that are neither surely worse nor shown to be as good.
+        center: Whether each side's mean was subtracted.
+        method: Scoring method.
+        value: P@1, the highest of the pair.
+        low: Lower end of the 95 % interval, which allows for the choice.
+        high: Upper end.
+        chosen_among: Number of combinations of layer, centering and method to choose from, by the same rows.
+        held_out: P@1 with the choice made on one half of the rows and scored on the other, both ways; None with too few
+            rows.
+        as_good: Other layers that a paired test puts within three points, by the same method and centering.
+        undecided: Other layers that are neither significantly worse nor shown to be as good.
     """
 
     layer: int | None
@@ -142,15 +142,15 @@ class BestLayer(NamedTuple):
     undecided: tuple[int | None, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """JSON-serializable form."""
         return self._asdict() | {"held_out": None if self.held_out is None else asdict(self.held_out)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairScores:
-    """Two sides, every layer; ``coverage`` where the right pairs came from a dictionary.
+    """Scores of two sides in every layer; ``coverage`` if the gold pairs came from a dictionary.
 
-    ``resamples`` and ``seed`` are those of the intervals; ``model`` tells several models apart.
+    ``resamples`` and ``seed`` are those of the intervals; ``model`` distinguishes several models.
     """
 
     source: VectorSet = field(repr=False)
@@ -164,7 +164,7 @@ class PairScores:
 
     @property
     def name(self) -> str:
-        """The two sides in a few letters, and the model, where there are several."""
+        """Names of the two sides, and of the model if there are several."""
         return f"{self.source.name}-{self.target.name}" + ("" if self.model is None else f", {self.model}")
 
     @property
@@ -174,13 +174,13 @@ class PairScores:
 
     @property
     def chance(self) -> float:
-        """What P@1 would be by chance with one right answer: the mean of both directions."""
+        """P@1 of random guessing with one correct answer, mean of both directions."""
         scores = self.layers[0].scores.methods[:2]
         return sum(1 / each.candidates for each in scores) / len(scores)
 
     @cached_property
     def best(self) -> BestLayer:
-        """The best of all layers, methods and centers; among equals the first."""
+        """The best of all layers, methods and centerings; ties by order."""
         methods = list(dict.fromkeys(scores.method for scores in self.layers[0].scores.methods))
         ways = [(each, method) for each in self.layers for method in methods]
         hits = [
@@ -209,7 +209,7 @@ class PairScores:
             if (other.center, how) == (each.center, method) and other.layer != each.layer
         ]
         verdicts = [one.verdict for one in stand(scored_S, found_SC[:, same], min(map(len, hits)))]
-        if len(split) < len(hits):  # chosen and scored on the same rows: worse only by intervals that hold for any two
+        if len(split) < len(hits):  # chosen and scored on the same rows: "worse" needs simultaneous intervals
             ahead = leads(found_SC, at)
             verdicts = [
                 "undecided" if verdict == "worse" and ahead[number].low <= 0 else verdict
@@ -235,10 +235,10 @@ class PairScores:
         )
 
     def of(self, layer: int | None, center: Center) -> RetrievalScores:
-        """The scores of one layer.
+        """Scores of one layer.
 
         Raises:
-            KeyError: It was not asked for.
+            KeyError: It was not evaluated.
         """
         for each in self.layers:
             if (each.layer, each.center) == (layer, center):
@@ -246,11 +246,11 @@ class PairScores:
         raise KeyError((layer, center))
 
     def sides(self, scores: MethodScores) -> tuple[VectorSet, VectorSet]:
-        """The side that was asked for and the one that was looked in."""
+        """Query side and candidate side."""
         return (self.source, self.target) if scores.direction == "forward" else (self.target, self.source)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures alone, for JSON."""
+        """Scores as JSON."""
         head: dict[str, Any] = {} if self.model is None else {"model": self.model}
         head |= {"source": self.source.name, "target": self.target.name, "estimates": asdict(self.estimates)}
         rows = {"source_rows": len(self.source), "target_rows": len(self.target)}
@@ -267,7 +267,7 @@ class PairScores:
 
 
 def found_both(scores: RetrievalScores, method: Method) -> float:
-    """P@1 of a method, the mean of both directions."""
+    """P@1 of a method, mean of both directions."""
     values = [each.precision[1].value for each in scores.methods if each.method == method]
     return sum(values) / len(values)
 
@@ -294,18 +294,18 @@ def score_layers(
     Args:
         source: One side.
         target: The other.
-        gold: The right pairs of rows; by default row i is right for row i.
-        methods: How neighbors are chosen.
-        centers: Whether each side's mean is removed; several are scored one by one.
-        estimates: Where means and the neighborhoods of CSLS come from; by default both are cross-fitted.
-        candidates: Whether rows that are right for nothing can be found, as for :func:`score_retrieval`.
+        gold: Correct pairs of rows. Default: row i belongs to row i.
+        methods: Scoring methods.
+        centers: Whether to subtract each side's mean; several are scored separately.
+        estimates: Source of means and CSLS neighborhoods. Default: both are cross-fitted.
+        candidates: Whether rows in no gold pair are candidates, as for :func:`score_retrieval`.
         neighborhood: For CSLS and margins.
-        resamples: For the intervals.
-        seed: For the intervals, the folds, and which half of the rows the best layer is chosen on.
+        resamples: Bootstrap resamples of the intervals.
+        seed: Random seed of the intervals, the folds, and the halves for choosing the best layer.
         device: Where to compute.
-        coverage: Goes into the result.
-        alike: Rows with a right row spelled the same: a second P@1 leaves them out.
-        progress: Shows layers done; rows, where the matrices are large.
+        coverage: Part of the result.
+        alike: Rows with a correct row of the same spelling: a second P@1 leaves them out.
+        progress: Progress in layers; in rows for large matrices.
 
     >>> X = np.eye(4, 3) + 1
     >>> english, french = VectorSet(name="en", layers={0: X}), VectorSet(name="fr", layers={0: X[::-1] + 1})
@@ -314,8 +314,8 @@ def score_layers(
     ('en-fr', [(0, 'none'), (0, 'mean')])
 
     Raises:
-        InputError: The sides differ in width or rows, share no layer, or have a row that is no direction.
-        ConfigError: An option has no such value.
+        InputError: The sides differ in width or rows, share no layer, or have a row that is not finite or all zeros.
+        ConfigError: An option is invalid.
     """
     for center in centers:
         if center not in CENTERS:
@@ -364,7 +364,7 @@ def score_layers(
 
 
 def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | None, int | None]]:
-    """The layers both have; where either has just one, that one goes with the other's only one."""
+    """Layers of both sides; if both have a single one, these two."""
     if len(source.layers) == len(target.layers) == 1:
         return [(next(iter(source.layers)), next(iter(target.layers)))]
     both = [(layer, layer) for layer in source.layers if layer in target.layers]
@@ -399,7 +399,7 @@ def _check_sizes(
 
 
 def _check_rows(side: VectorSet, layer: int | None) -> None:
-    """Refuse a row that is no direction, by the name the user knows it under."""
+    """Check that every row is finite and not zero; the error names it as the user knows it."""
     matrix = side.layers[layer]
     where = side.name if layer is None else f"{side.name}, layer {layer}"
     for first in range(0, len(matrix), _CHUNK):

@@ -1,4 +1,4 @@
-"""Words whose translations training was given: a score on them would measure memory."""
+"""Leaks: words whose translations were given to training, so that a score on them would measure memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def training_provenance(
     encoders: Iterable[EncoderLike], shards: Iterable[Shards] = (), others: Iterable[Provenance] = ()
 ) -> Provenance:
-    """Which texts and dictionaries went into models and their vocabularies.
+    """Texts and dictionaries that went into models and their vocabularies.
 
     Args:
         encoders: The models.
-        shards: What they were trained on, where they do not say so themselves.
-        others: The provenance of what is used besides: vectors from files, maps.
+        shards: Their training shards, where the models have no record themselves.
+        others: Provenance of anything else: vectors from files, maps.
     """
     found = [one for encoder in encoders for one in (encoder.provenance, encoder.vocabulary.provenance)]
     return merged([*found, *(one.provenance for one in shards), *others])
@@ -34,33 +34,33 @@ def training_provenance(
 
 @dataclass(frozen=True)
 class LeakCheck:
-    """What the words of a score were checked against.
+    """Provenance that the words of a score are checked against.
 
     Args:
         provenance: That of the models or vectors.
-        allowed: Whether words that training was given are scored all the same.
+        allowed: Whether words known to training are scored anyway.
     """
 
     provenance: Provenance
     allowed: bool = False
 
     def words(self, language: str | None) -> frozenset[str]:
-        """The words of a language (None: of any) that dictionaries gave to training, or none if they are allowed."""
+        """Words of a language (None: of any) that dictionaries gave to training; empty if leaks are allowed."""
         return frozenset() if self.allowed else self.provenance.words(language)
 
     def judging(
         self, entries: Sequence[Entry], language: str | None, file: str | Path, *, leave_out: bool
     ) -> tuple[list[Entry], int]:
-        """The entries to score by, and how many source words were left out.
+        """Entries to score on, and the number of source words that were left out.
 
         Args:
             entries: The dictionary.
-            language: That of its source words; None where it is not known.
+            language: Language of its source words; None if unknown.
             file: Where the dictionary was read from.
-            leave_out: Whether to leave out the words that training was given, or to refuse them.
+            leave_out: Whether to leave out words known to training instead of raising an error.
 
         Raises:
-            InputError: There are such words and they are not to be left out, or there are no others.
+            InputError: There are such words and they are not left out, or there are no others.
         """
         seen = self.words(language)
         if leave_out:
@@ -69,7 +69,7 @@ class LeakCheck:
         return list(entries), 0
 
     def facts(self) -> dict[str, Any]:
-        """The check as JSON holds it."""
+        """The check as JSON."""
         return {
             "checked": not self.allowed,
             "dictionaries": without_words(self.provenance.dictionaries),
@@ -78,7 +78,7 @@ class LeakCheck:
         }
 
     def __str__(self) -> str:
-        """One sentence for people, to stand beside every score of words."""
+        """The check in one sentence, shown beside every score of words."""
         count = len(self.provenance.dictionaries)
         given = f"{count} {'dictionary' if count == 1 else 'dictionaries'}" if count else "no dictionary"
         found = f"training was given {given}"
@@ -97,7 +97,7 @@ class LeakCheck:
 
 
 def in_case_of(words: Iterable[str], seen: Collection[str]) -> frozenset[str]:
-    """What training was given as a dictionary writes it: in lower case where that has no capitals, as MUSE's.
+    """Words known to training in the case of a dictionary: lower case if it has no capitals, as MUSE's.
 
     >>> sorted(in_case_of(["haus"], ["Haus"])), sorted(in_case_of(["Hund", "haus"], ["Haus"]))
     (['haus'], ['Haus'])
@@ -109,14 +109,14 @@ def in_case_of(words: Iterable[str], seen: Collection[str]) -> frozenset[str]:
 def without_known(
     entries: Sequence[Entry], seen: Collection[str], file: str | Path | None = None
 ) -> tuple[list[Entry], int]:
-    """The entries with source words that training knew no translation of, and how many source words were left out.
+    """Entries with source words unknown to training, and the number of source words left out.
 
     >>> from isoglot.text.formats.dictionary import Entry
     >>> without_known([Entry("cat", "chat"), Entry("dog", "chien"), Entry("dog", "cabot")], {"Dog"})
     ([Entry(source='cat', target='chat', weight=1.0)], 1)
 
     Raises:
-        InputError: Nothing is left.
+        InputError: No entry is left.
     """
     words = {entry.source for entry in entries}
     known = words & in_case_of(words, seen)
@@ -131,13 +131,14 @@ def without_known(
 
 
 def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Path, remedy: str) -> None:
-    """Refuse a dictionary with source words that training knew a translation of.
+    """Check that training knew no translation of a dictionary's source words.
 
-    Source words decide, as in MUSE's splits: its training and test dictionaries have target words in common. Case does
-    not count where the dictionary has no capitals.
+    Source words decide, as in MUSE's splits, whose training and test dictionaries share target words. Case does not
+    count
+    if the dictionary has no capitals.
 
     Raises:
-        InputError: There are such words; the message says how many and names three.
+        InputError: There are such words; the message has their number and three examples.
     """
     words = list(dict.fromkeys(entry.source for entry in entries))
     known = in_case_of(words, seen)

@@ -1,11 +1,11 @@
-"""Products of a search on the CPU by torch's BLAS or by NumPy's, whichever is faster here.
+"""Matrix products of a search on the CPU, by torch's or NumPy's BLAS, whichever is faster on this machine.
 
-torch brings MKL, which is slow on some processors of AMD; NumPy brings OpenBLAS. On one thread of an AMD EPYC, OpenBLAS
-0.3.31 makes 91 GFLOP/s of blocks of 300 columns and MKL (torch 2.13) 63. So the first blocks of a large search are made
-by either in turn, and the rest by the faster one; the choice is kept for the process. Both are float32 products whose
-rounding the search allows for, so the result is the same.
+torch ships MKL, which is slow on some AMD processors; NumPy ships OpenBLAS. On one thread of an AMD EPYC, OpenBLAS
+0.3.31 reaches 91 GFLOP/s for blocks of 300 columns and MKL (torch 2.13) 63. The first blocks of a large search are
+computed by each in turn, the rest by the faster one; the choice is kept for the process. The search allows for the
+rounding of both, so results do not depend on it.
 
-NumPy is asked only where its threads can be set to as many as torch's: a caller who limits threads means both.
+NumPy is used only where its number of threads can be set to torch's: a user who limits threads means both.
 
 Shape legend: ``B`` × ``C`` a block, ``D`` columns.
 """
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Library = Literal["torch", "numpy"]
 
 _LARGE = 10**8
-"""Multiplications of a block from which on its time says which is faster: some milliseconds."""
+"""Multiplications per block from which on its time is measured: some milliseconds."""
 _ROUNDS = 3
 _TIMES: dict[tuple[int, int], dict[Library, list[float]]] = {}  # by threads and columns: seconds a multiplication
 
 
 def multiply(X_BD: torch.Tensor, Y_CD: torch.Tensor, out_BC: torch.Tensor) -> None:
-    """X Yᵀ into ``out_BC``."""
+    """Write X Yᵀ into ``out_BC``."""
     columns = X_BD.shape[1]
     blas = _openblas() if X_BD.device.type == "cpu" and X_BD.dtype == torch.float32 else None
     if blas is None:
@@ -49,14 +49,14 @@ def multiply(X_BD: torch.Tensor, Y_CD: torch.Tensor, out_BC: torch.Tensor) -> No
         _product(library, X_BD, Y_CD, out_BC, blas, threads)
         return
     tried: Library = "torch" if len(times["torch"]) <= len(times["numpy"]) else "numpy"  # in turn
-    clock = time.perf_counter if threads > 1 else time.thread_time  # which leaves out what other programs take
+    clock = time.perf_counter if threads > 1 else time.thread_time  # does not count the time of other programs
     start = clock()
     _product(tried, X_BD, Y_CD, out_BC, blas, threads)
     times[tried].append((clock() - start) / (len(X_BD) * len(Y_CD) * columns))
 
 
 def faster(times: dict[Library, list[float]]) -> Library | None:
-    """Which library was faster, by its best round; None before there are enough of them.
+    """The library with the best round; None before each has had enough rounds.
 
     >>> faster({"torch": [2.0, 2.0, 9.0], "numpy": [3.0, 3.0, 1.0]}), faster({"torch": [1.0], "numpy": []})
     ('numpy', None)
@@ -77,7 +77,7 @@ def _product(
 
 
 class _OpenBLAS:
-    """NumPy's own OpenBLAS, whose threads can be set."""
+    """NumPy's OpenBLAS, whose number of threads can be set."""
 
     def __init__(self, path: Path, prefix: str, suffix: str) -> None:
         library = ctypes.CDLL(str(path))
@@ -86,7 +86,7 @@ class _OpenBLAS:
 
     @contextmanager
     def threads(self, count: int) -> Iterator[None]:
-        """Compute with so many while the block lasts."""
+        """Use ``count`` threads for the duration of the block."""
         before = self._get()
         if before != count:
             self._set(count)
@@ -99,7 +99,7 @@ class _OpenBLAS:
 
 @cache
 def _openblas() -> _OpenBLAS | None:
-    """The OpenBLAS that NumPy's wheel brings; None where NumPy computes with something else."""
+    """The OpenBLAS of NumPy's wheel; None if NumPy uses another library."""
     for path in sorted((Path(np.__file__).parent.parent / "numpy.libs").glob("lib*openblas*")):
         for prefix in ("scipy_", ""):
             for suffix in ("64_", ""):

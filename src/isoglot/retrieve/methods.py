@@ -1,14 +1,14 @@
-"""The ways to choose a neighbor: the nearest, and four that hold hubs down.
+"""Nearest-neighbor methods: plain search, and four corrections for hubs.
 
-A hub is a vector that is near everything; in wide spaces there are some, and plain nearest neighbors pick them far
-too often. Each remedy compares a similarity with how near the two vectors are to everything else:
+A hub is a vector close to many others; high-dimensional spaces have some, and plain nearest neighbor retrieves them far
+too often. Each correction compares a similarity with how close the two vectors are to everything else:
 
-- ``cosine``: no remedy.
+- ``cosine``: no correction.
 - ``csls``: 2 cos(x, y) - r(x) - r(y), r the mean similarity to the K nearest of the other side (Conneau et al. 2018).
 - ``inverted_softmax``: the probability of x given y instead of y given x (Smith et al. 2017).
-- ``ratio``: cos(x, y) over the mean of r(x) and r(y) (Artetxe & Schwenk 2019).
+- ``ratio``: cos(x, y) divided by the mean of r(x) and r(y) (Artetxe & Schwenk 2019).
 - ``distance``: cos(x, y) minus that mean, half of CSLS for the same K (Artetxe & Schwenk 2019).
-- ``euclidean``: minus the distance between the vectors as they are; no remedy.
+- ``euclidean``: minus the distance between the vectors; no correction.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` hidden size, ``K`` neighbors.
 """
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euclidean"]
 METHODS: tuple[Method, ...] = get_args(Method)
 Direction = Literal["forward", "backward"]
-"""``forward``: queries from X, answers from Y; ``backward``: the other way."""
+"""``forward``: queries from X, answers from Y; ``backward``: the reverse."""
 NEIGHBORHOOD = 10
 SHARPNESS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbors:
-    """For every row of X the rows of Y with the highest scores, best first; among equals the lower row first.
+    """The best rows of Y for every row of X, best first; ties by lower row number.
 
-    ``indices_NK`` is int64, ``scores_NK`` float32; both are arrays if X was one, tensors if not.
+    ``indices_NK`` is int64, ``scores_NK`` float32; tensors if X was one, else arrays.
     """
 
     indices_NK: Any
@@ -73,15 +73,15 @@ def nearest(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` rows of Y nearest to each row of X, exactly; all of Y where it has fewer.
+    """The ``k`` nearest rows of Y for each row of X, exactly; all of Y if it has fewer.
 
     Args:
         X: N × D.
         Y: M × D.
-        k: How many.
+        k: Number of neighbors.
         metric: ``cosine``, or ``euclidean`` (the score is minus the distance).
-        device: Where to compute; by default where X is.
-        progress: Shows rows done.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
 
     >>> import numpy as np
     >>> found = nearest(np.eye(2), np.array([[0.0, 2.0], [3.0, 0.1]]), k=1)
@@ -89,8 +89,8 @@ def nearest(
     [[1], [0]]
 
     Raises:
-        InputError: No matrices, no rows, different widths, a row with a number that is not finite or of zeros.
-        ConfigError: ``k`` is below 1, or there is no such metric.
+        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
+        ConfigError: ``k`` is below 1, or the metric is unknown.
     """
     if metric not in ("cosine", "euclidean"):
         raise ConfigError(
@@ -112,7 +112,7 @@ def csls(
 ) -> Neighbors:
     """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
 
-    Every similarity is computed once, for the means of both sides; those that may still be chosen, again.
+    Every similarity is computed once, for the means of both sides; only those that may still be chosen a second time.
     """
     return retrieve(X, Y, "csls", k, neighborhood=neighborhood, device=device, progress=progress)
 
@@ -140,16 +140,16 @@ def margin(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y by how far cos(x, y) stands out of the two neighborhoods.
+    """The ``k`` best rows of Y by the margin of cos(x, y) over the two neighborhoods.
 
     Args:
         X: N × D.
         Y: M × D.
-        k: How many.
-        form: ``ratio`` divides by the mean of r(x) and r(y); ``distance`` takes it away.
-        neighborhood: How many neighbors r is the mean over.
-        device: Where to compute; by default where X is.
-        progress: Shows rows done.
+        k: Number of neighbors.
+        form: ``ratio`` divides by the mean of r(x) and r(y); ``distance`` subtracts it.
+        neighborhood: Number of neighbors r is the mean over.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
     """
     if form not in ("ratio", "distance"):
         raise ConfigError(
@@ -169,7 +169,7 @@ def retrieve(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y for each row of X by any of the methods."""
+    """The ``k`` best rows of Y for each row of X by any method."""
     check_options(method, k, neighborhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
     rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
@@ -179,7 +179,7 @@ def retrieve(
 
 
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
-    """Refuse a method that does not exist, and numbers that mean nothing."""
+    """Check the options of a search."""
     if method not in METHODS:
         raise ConfigError(
             f"no method {shown(method)}", remedy=nearest_name(method, METHODS), code="config.unknown-name"
@@ -194,12 +194,12 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
 
 
 class NeighborhoodPool(NamedTuple):
-    """What the neighborhoods of candidates are made of, for some queries: rows that none of these queries is among.
+    """Rows for the neighborhoods of candidates that are disjoint from some queries.
 
     Attributes:
         pools: Rows of X for the neighborhoods of Y, and rows of Y for those of X; float32, of unit length.
-        partners: For either pool, (row of the other side, place in the pool) of translations, which do not count.
-        places: The numbers of the pools' rows in X and in Y; None where they are rows of other text.
+        partners: For each pool, (row of the other side, position in the pool) of translations, which do not count.
+        places: Row numbers of the pools in X and in Y; None if they come from other text.
     """
 
     pools: tuple[torch.Tensor, torch.Tensor]
@@ -208,15 +208,15 @@ class NeighborhoodPool(NamedTuple):
 
 
 class PairSearch:
-    """Every method for two matrices, either way; what several need is computed once.
+    """Search between two matrices by every method, in both directions; shared intermediate results are computed once.
 
     Args:
-        X_ND: Rows as :func:`paired_rows` gives them.
+        X_ND: Rows as returned by :func:`paired_rows`.
         Y_MD: As above.
-        neighborhood: How many neighbors r is the mean over.
-        sharpness: The factor in the exponent of the inverted softmax.
-        most: Up to how many products are all kept in memory; more are made block by block. The results are the same.
-        progress: Shows rows done.
+        neighborhood: Number of neighbors r is the mean over.
+        sharpness: Factor in the exponent of the inverted softmax.
+        most: Largest score matrix that is stored; a larger one is computed in blocks, with the same results.
+        progress: Progress in rows.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class PairSearch:
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
         self.neighborhood, self.sharpness, self.progress = neighborhood, sharpness, progress
-        # Float64 is dear on most GPUs, and unknown on some.
+        # float64 is slow on most GPUs and missing on some.
         self._is_small = X_ND.device.type == "cpu" and len(X_ND) * len(Y_MD) <= most
         self._products: dict[Direction, torch.Tensor] = {}
         self._last: tuple[tuple[Method, Direction], torch.Tensor] | None = None
@@ -240,7 +240,7 @@ class PairSearch:
         self._apart: NeighborhoodPool | None = None
 
     def apart(self, apart: NeighborhoodPool | None) -> PairSearch:
-        """The same, with neighborhoods of candidates that are made of other rows than the queries."""
+        """The same search with neighborhoods of candidates from other rows than the queries."""
         other = copy(self)
         other._apart, other._last = apart, None
         return other
@@ -249,7 +249,7 @@ class PairSearch:
         """The ``k`` best answers to every query, or to some."""
         queries_ND, answers_MD = self._sides(direction)
         if self._is_small:
-            if method == "cosine" and 1 < k <= self.neighborhood:  # for one alone, all need not be sorted out
+            if method == "cosine" and 1 < k <= self.neighborhood:  # a single neighbor needs no sorting
                 top = self._tops[0 if direction == "forward" else 1]
                 indices_NK, scores_NK = top.indices_NK[:, :k], top.scores_NK[:, :k]
                 return TopK(indices_NK, scores_NK) if asked_Q is None else TopK(indices_NK[asked_Q], scores_NK[asked_Q])
@@ -261,13 +261,13 @@ class PairSearch:
         return search(queries_ND, answers_MD, k, rule, progress=self.progress)
 
     def ranks(self, method: Method, direction: Direction, pairs_P2: torch.Tensor) -> torch.Tensor:
-        """For each pair of a query and an answer, the answer's place among all, from 1."""
+        """For each pair of a query and an answer, the rank of the answer among all, from 1."""
         if self._is_small:
             return dense_ranks(self._scores(method, direction), pairs_P2)
         return ranks(*self._sides(direction), pairs_P2, self.rule(method, direction), progress=self.progress)
 
     def rule(self, method: Method, direction: Direction) -> ScoringRule:
-        """How a product becomes a score."""
+        """Scoring rule of a method."""
         side = 0 if direction == "forward" else 1
         other = 1 - side
         match method:
@@ -289,18 +289,18 @@ class PairSearch:
 
     @property
     def means(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """r(x) and r(y): the mean similarity to the nearest of the other side, float64."""
+        """r(x) and r(y): mean similarity to the nearest rows of the other side, float64."""
         own, their = (top.scores_NK.double().mean(1) for top in self._tops)
         return own, their
 
     def _answer_means(self, direction: Direction) -> torch.Tensor:
-        """R of the candidates, float64: by the queries, or by the rows that were set apart."""
+        """Neighborhood means r of the candidates, float64: over the queries, or over the rows set apart."""
         side = 0 if direction == "forward" else 1
         if self._apart is None:
             return self.means[1 - side]
         answers_MD = self._sides(direction)[1]
         pool_PD, partners_E2 = self._apart.pools[side], self._apart.partners[side]
-        # As many more as a candidate has translations in the pool: so many of its nearest may not count.
+        # Extra neighbors for the translations of a candidate in the pool, which do not count.
         most = int(torch.bincount(partners_E2[:, 0]).max()) if len(partners_E2) else 0
         wanted = self.neighborhood + most
         if self._is_small:
@@ -324,7 +324,7 @@ class PairSearch:
         return (self.X_ND, self.Y_MD) if direction == "forward" else (self.Y_MD, self.X_ND)
 
     def _scores(self, method: Method, direction: Direction) -> torch.Tensor:
-        """All scores, where they are few; the last ones are kept, which are asked for twice."""
+        """All scores, where the matrix is stored; the last one is cached."""
         if self._last is None or self._last[0] != (method, direction):
             self._last = (
                 (method, direction),
@@ -342,7 +342,7 @@ class PairSearch:
 
     @property
     def _tops(self) -> tuple[TopK, TopK]:
-        """The nearest of the other side, for either side."""
+        """Nearest rows of the other side, for both sides."""
         if self._both is None:
             if self._is_small:
                 forward, backward = (
@@ -355,7 +355,7 @@ class PairSearch:
 
     @property
     def masses(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The logarithm of the summed exponentials of the similarities of each row, and of each column, float64."""
+        """Log-sum-exp of the similarities of each row, and of each column, float64."""
         if self._masses is None:
             device, shape = self.X_ND.device, block_shape(self.X_ND.device)
             mass_N, mass_M = (
@@ -364,7 +364,7 @@ class PairSearch:
             )
             with full_precision(), self.progress.task("softmax", total=len(self.X_ND), unit="rows") as task:
                 for rows, columns, block_BC in blocks(self.X_ND, self.Y_MD, ScoringRule(), shape):
-                    # Cosines: exp(sharpness (cos - 1)) cannot overflow; a shift by the maximum keeps it from vanishing.
+                    # logsumexp shifts by the maximum, so that nothing overflows or vanishes.
                     block_BC.mul_(self.sharpness)
                     mass_N[rows] = torch.logaddexp(mass_N[rows], block_BC.logsumexp(1).double())
                     mass_M[columns] = torch.logaddexp(mass_M[columns], block_BC.logsumexp(0).double())

@@ -1,7 +1,7 @@
-"""How good a retrieval is: precision, reciprocal rank, hubs, and how sure that is.
+"""Retrieval metrics: precision, reciprocal rank, hubness, and their bootstrap intervals.
 
-Shape legend: ``N`` rows of X, ``K`` neighbors, ``P`` right pairs, ``Q`` queries: rows with a right answer,
-``F`` figures, ``R`` resamples.
+Shape legend: ``N`` rows of X, ``K`` neighbors, ``P`` gold pairs, ``Q`` queries (rows with a correct answer), ``F``
+metrics, ``R`` resamples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Over = Literal["pairs", "queries"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure and the interval that bootstrap resampling of the queries gives it."""
+    """A value with its bootstrap confidence interval over queries."""
 
     value: float
     low: float
@@ -48,20 +48,20 @@ def gold_ranks(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> np.ndarray:
-    """The rank of every right pair: the place of its row of Y among all rows of Y, from 1; in the order of the gold.
+    """Rank of every gold pair, in the order of the gold: that of its row of Y among all rows of Y, from 1.
 
     Args:
         X: N × D.
         Y: M × D.
-        gold: The right pairs; by default row i is right for row i.
-        method: What orders the rows of Y.
+        gold: Correct pairs. Default: row i belongs to row i.
+        method: Scoring method.
         neighborhood: For CSLS and margins.
         sharpness: For the inverted softmax.
-        device: Where to compute; by default where X is.
-        progress: Shows pairs done.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in pairs.
 
     Raises:
-        InputError: The gold does not fit the matrices, or those cannot be compared.
+        InputError: The gold does not fit the matrices, or they are invalid.
     """
     check_options(method, 1, neighborhood, sharpness)
     gold = fitting(gold, len(X), len(Y))
@@ -72,10 +72,10 @@ def gold_ranks(
 
 
 def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
-    """The gold, once it is known to fit; row by row where there is none.
+    """The gold, checked against the numbers of rows; row by row if there is none.
 
     Raises:
-        InputError: It does not fit; without a gold, the numbers of rows differ.
+        InputError: It does not fit; without a gold: the numbers of rows differ.
     """
     if gold is None:
         if rows_X != rows_Y:
@@ -90,19 +90,19 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
 
 
 def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: int = 1) -> float:
-    """The share of queries with a right row among their ``k`` best; rows without a right answer do not count.
+    """Share of queries with a correct row among their ``k`` best; rows without a correct answer do not count.
 
     >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_pairs([(0, 0), (1, 1), (1, 2)]), k=1)
     0.5
 
     Args:
         neighbors: The best rows of Y for every row of X, or their indices, N × K.
-        gold: The right pairs; by default row i is right for row i.
-        k: How many of the best count.
+        gold: Correct pairs. Default: row i belongs to row i.
+        k: Number of neighbors that count.
 
     Raises:
-        ConfigError: Fewer than ``k`` neighbors are there.
-        InputError: The gold has rows that are not there.
+        ConfigError: There are fewer than ``k`` neighbors.
+        InputError: The gold has rows that do not exist.
     """
     found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
     indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
@@ -129,9 +129,9 @@ def mean_reciprocal_rank(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> float:
-    """The mean of 1 / rank of the right row, as Liu et al. (2020) define it: by cosine, over all pairs of a dictionary.
+    """Mean of 1 / rank of the correct row, as defined by Liu et al. (2020): by cosine, over all pairs of a dictionary.
 
-    They rank among the target side of the dictionary: give that as Y.
+    They rank among the target side of the dictionary: pass that as Y.
 
     >>> mean_reciprocal_rank(np.array([[1.0, 0.0], [1.0, 0.1]]), np.eye(2))
     0.75
@@ -139,12 +139,12 @@ def mean_reciprocal_rank(
     Args:
         X: N × D.
         Y: M × D.
-        gold: The right pairs; by default row i is right for row i.
-        method: What orders the rows of Y.
-        over: ``pairs``: every right pair counts, with its own rank. ``queries``: every row of X that has a right answer
-            counts, with its best one.
-        device: Where to compute; by default where X is.
-        progress: Shows pairs done.
+        gold: Correct pairs. Default: row i belongs to row i.
+        method: Scoring method.
+        over: ``pairs``: mean over gold pairs, each with its own rank. ``queries``: mean over rows of X with a correct
+            answer, each with its best rank.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in pairs.
     """
     if over not in ("pairs", "queries"):
         raise ConfigError(
@@ -156,16 +156,16 @@ def mean_reciprocal_rank(
 
 
 def best_ranks(ranks_P: np.ndarray, gold: Gold) -> np.ndarray:
-    """The rank of the best right row of every query, in the order of ``gold.sources``."""
+    """Rank of the best correct row of every query, in the order of ``gold.sources``."""
     starts = np.searchsorted(gold.pairs_P2[:, 0], gold.sources)
     return np.asarray(np.minimum.reduceat(ranks_P, starts))
 
 
 def hubness(neighbors: Neighbors | Array, candidates: int) -> float:
-    """The skewness of the k-occurrence: how unequally the candidates share the places among the k best.
+    """Skewness of the k-occurrence: how unequally the candidates share the places among the k best.
 
     With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.
-    2010). About 0 without hubs, above 1 where a few take most places; 0 where all have the same number.
+    2010). About 0 without hubs, above 1 if a few candidates take most places; 0 if all have the same number.
 
     >>> hubness(np.array([[0], [0], [0], [1]]), candidates=4)
     0.816496580927726
@@ -181,14 +181,14 @@ def hubness(neighbors: Neighbors | Array, candidates: int) -> float:
 def bootstrap(
     sums_QF: np.ndarray, counts_QF: np.ndarray, *, resamples: int = 1000, level: float = 0.95, seed: int = 0
 ) -> list[Interval]:
-    """Percentile intervals of means, the queries drawn anew with replacement.
+    """Percentile bootstrap intervals of means over queries.
 
     Args:
-        sums_QF: What each query adds to each figure.
-        counts_QF: How much it counts there: a query with three right pairs counts three times in a mean over pairs.
-        resamples: How often all queries are drawn.
-        level: How much of the resampled figures an interval holds.
-        seed: Decides the draws.
+        sums_QF: Contribution of each query to each metric.
+        counts_QF: Its weight: a query with three gold pairs counts three times in a mean over pairs.
+        resamples: Number of bootstrap resamples.
+        level: Confidence level.
+        seed: Random seed.
 
     Raises:
         ConfigError: No resamples, or a level that is not between 0 and 1.
@@ -208,16 +208,16 @@ def bootstrap(
 
 
 def resampled_means(rows_QF: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> np.ndarray:
-    """The means of figures over queries, then over the queries drawn anew (1 + R × F): the draws of an interval."""
+    """Means of metrics over queries, then over bootstrap resamples of them (1 + R × F)."""
     drawn_RF = _resampled(rows_QF, resamples, seed) / len(rows_QF)
     return np.concatenate([rows_QF.mean(axis=0, keepdims=True), drawn_RF])
 
 
-_COUNTS = 2**21  # numbers of draws that are in memory at once, and kept: 16 MB
+_COUNTS = 2**21  # draws in memory at once, and cached: 16 MB
 
 
 def _resampled(rows_QF: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """The sums of the rows drawn in each resample; the draws for as many rows are always the same."""
+    """Sums over the rows of each resample; the draws depend only on the seed and the number of rows."""
     queries = len(rows_QF)
     if resamples * queries <= _COUNTS:
         return np.asarray(_kept_counts(queries, resamples, seed) @ rows_QF)
@@ -229,14 +229,14 @@ def _resampled(rows_QF: np.ndarray, resamples: int, seed: int) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _kept_counts(queries: int, resamples: int, seed: int) -> np.ndarray:
-    """All draws, for the next method, direction and layer of the same sentences."""
+    """All draws, cached for the next method, direction and layer of the same sentences."""
     found = drawn_counts(queries, resamples, random_stream(seed, "retrieval bootstrap"))
     found.flags.writeable = False
     return found
 
 
 def drawn_counts(queries: int, resamples: int, stream: np.random.Generator) -> np.ndarray:
-    """How often each query is drawn in each resample (R × Q), as floats to multiply with: what a bootstrap is made of.
+    """How often each query is drawn in each resample (R × Q), as floats: the core of a bootstrap.
 
     >>> drawn_counts(4, 100, np.random.default_rng(0)).sum(axis=1).tolist() == [4.0] * 100
     True
@@ -250,21 +250,21 @@ def drawn_counts(queries: int, resamples: int, stream: np.random.Generator) -> n
 
 
 class SpelledAlike(NamedTuple):
-    """The rows of either side that have a right row spelled the same."""
+    """Rows of either side with a correct row of the same spelling."""
 
     source_rows: np.ndarray
     target_rows: np.ndarray
 
 
 class OtherSpelling(NamedTuple):
-    """P@1 of the words whose translations are all spelled differently, and how many those are; None of no words."""
+    """P@1 of words whose translations are all spelled differently, and their number; None if there are none."""
 
     queries: int
     precision: Interval | None
 
 
 def in_words(found: float, queries: int, other: float | None, others: int) -> str:
-    """P@1 of all words beside that of those spelled differently, None where there are none of them.
+    """P@1 of all words beside that of words spelled differently (None if there are none), as text.
 
     >>> in_words(0.98, 51, 0.8, 5)
     '98.0 % / 80.0 % of 51 / 5 words'
@@ -274,7 +274,7 @@ def in_words(found: float, queries: int, other: float | None, others: int) -> st
 
 
 def spelled_alike(gold: Gold, source_words: Sequence[str], target_words: Sequence[str]) -> SpelledAlike:
-    """Which words have a translation spelled the same.
+    """Rows of words with a translation of the same spelling: one vocabulary has one vector for both.
 
     >>> alike = spelled_alike(Gold.from_pairs([(0, 0), (0, 1), (1, 2)]), ["bus", "cat"], ["bus", "car", "chat"])
     >>> alike.source_rows.tolist(), alike.target_rows.tolist()
@@ -288,7 +288,7 @@ def spelled_alike(gold: Gold, source_words: Sequence[str], target_words: Sequenc
 def other_spelling(
     queries_Q: np.ndarray, ranks_Q: np.ndarray, alike: np.ndarray, *, resamples: int, seed: int
 ) -> OtherSpelling:
-    """The figure without the queries that have a right row spelled the same; what is looked among stays as it is."""
+    """P@1 without the queries that have a correct row of the same spelling; the candidates stay the same."""
     hits_Q = ranks_Q[~np.isin(queries_Q, alike)] == 1
     if not len(hits_Q):
         return OtherSpelling(0, None)

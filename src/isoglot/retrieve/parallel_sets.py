@@ -1,4 +1,4 @@
-"""Sentences that say the same in two or more languages, from aligned files, tables and Tatoeba's test sets."""
+"""Parallel sentences of two or more languages, from aligned files, tables and Tatoeba test sets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelSet:
-    """Sentences by language, row by row.
+    """Parallel sentences by language.
 
     Attributes:
         name: Where they come from.
-        sentences: By language.
-        numbers: Their lines.
-        left_out: Rows that are not here for a blank sentence.
-        repeated: Rows that are not here for a sentence of an earlier one.
+        sentences: Sentences by language, row by row.
+        numbers: Line numbers.
+        left_out: Rows left out because of a blank sentence.
+        repeated: Rows left out because they repeat a sentence of an earlier one.
     """
 
     name: str
@@ -79,19 +79,19 @@ class ParallelSet:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Every two languages, in the order they were named."""
+        """All pairs of languages, in order."""
         return list(combinations(self.sentences, 2))
 
     @property
     def remarks(self) -> list[str]:
-        """What is not here and why, in a line each."""
+        """Why rows were left out, one line per reason."""
         reasons = {"a blank sentence": self.left_out, "a sentence of an earlier one": self.repeated}
         return [
             f"{counted(count, 'rows')} of {self.name} left out for {why}" for why, count in reasons.items() if count
         ]
 
     def without_repeats(self) -> ParallelSet:
-        """The set without rows that repeat a sentence of an earlier one, in any language."""
+        """The set without rows that repeat a sentence of an earlier row in any language."""
         kept = [number for number, _ in unrepeated(zip(*self.sentences.values(), strict=True))]
         return replace(
             self,
@@ -102,11 +102,11 @@ class ParallelSet:
 
 
 def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> ParallelSet:
-    """The set of files that hold the same sentences line by line.
+    """Set from files that correspond line by line.
 
     Raises:
         ConfigError: There is only one language, or a file was segmented.
-        InputError: The files have different numbers of lines, or no row is whole.
+        InputError: The files have different numbers of lines, or no row is complete.
         StorageError: A file cannot be read.
     """
     if len(files) < 2:
@@ -122,9 +122,9 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
 
 
 def pairs_set(files: Mapping[str, Path], *, limit: int | None = None) -> ParallelSet:
-    """The set of files with pairs of texts, such as XNLI's: a pair a line, with a tab between, the same in every file.
+    """Set from files of text pairs, such as XNLI's: one tab-separated pair per line, the same in every file.
 
-    Lines are kept as they are, labels behind the pairs among them.
+    Lines are kept unchanged, including labels after the pairs.
 
     Raises:
         InputError: The files have different numbers of lines, or none.
@@ -145,16 +145,16 @@ def pairs_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paralle
 
 
 def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = None) -> ParallelSet:
-    """The set in a tab-separated table whose first line names the languages; where it does not, ``languages`` do.
+    """Set from a tab-separated table whose first line, or else ``languages``, names the languages.
 
     Args:
         path: The table.
-        languages: Which columns, in this order; by default all. Of a table without names, all columns in theirs.
-        limit: Only the first so many rows.
+        languages: Columns to read, in this order. Default: all. For a table without a header: names of all columns.
+        limit: Maximum number of rows.
 
     Raises:
-        ConfigError: There is no such column, or only one is left.
-        InputError: The table is malformed, or no row is whole.
+        ConfigError: A column does not exist, or only one is left.
+        InputError: The table is malformed, or no row is complete.
         StorageError: It cannot be read.
     """
     rows, first_line = read_parallel(path), 2
@@ -190,8 +190,8 @@ def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = 
     """Tatoeba's test set of each language with English, which comes second unless it is named before the language.
 
     Raises:
-        ConfigError: No language but English is named.
-        InputError: There is no test set of a language.
+        ConfigError: No language other than English is named.
+        InputError: A language has no test set.
         StorageError: A file cannot be read.
     """
     named = list(dict.fromkeys(map(language_code, languages)))
@@ -218,9 +218,9 @@ def _chained(first: dict[str, str], rest: Iterable[dict[str, str]]) -> Iterator[
 def _collected(
     rows: Iterable[dict[str, str]], codes: Sequence[str], path: Path, *, first_line: int, limit: int | None
 ) -> ParallelSet:
-    """The rows in memory; one with a blank sentence has nothing to find and is left out.
+    """Rows in memory, without those that have a blank sentence.
 
-    What is beyond the limit is read all the same: files that do not go together are found out wherever that shows.
+    Rows beyond the limit are read too, so that files that do not correspond are always detected.
     """
     sentences: dict[str, list[str]] = {language_code(code): [] for code in codes}
     numbers: list[int] = []

@@ -1,4 +1,4 @@
-"""What a retrieval leaves on the disk: ``metrics.json``, ``metrics.csv`` and ``pairs.tsv``."""
+"""Result files of a retrieval: ``metrics.json``, ``metrics.csv`` and ``pairs.tsv``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.layer_scores import LayerScores, PairScores, VectorSet
 
 Which = Literal["best", "all", "none"]
-"""Which predictions are written: those of the best layer and method of each pair of languages, of all, or none."""
+"""Which predictions are written: those of the best layer and method of each language pair, all, or none."""
 
 _PAIR_COLUMNS = (
     "source", "target", "layer", "center", "method", "source_line", "source_text", "predicted_line", "predicted_text",
@@ -26,12 +26,12 @@ _PAIR_COLUMNS = (
 
 
 def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[str, Any], which: Which) -> list[Path]:
-    """Write the files; returns them.
+    """Write the result files; returns their paths.
 
     Args:
         folder: An existing folder.
-        pairs: What was found.
-        facts: What else ``metrics.json`` says: the model, what was left out.
+        pairs: Scores of each language pair.
+        facts: Further entries of ``metrics.json``: the model, what was left out.
         which: Which predictions go to ``pairs.tsv``.
 
     Raises:
@@ -48,7 +48,7 @@ def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[s
 
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
-    """A line for each pair, layer, center, method and direction; ``source`` is the side that was asked for."""
+    """One line per pair, layer, centering, method and direction; ``source`` is the query side."""
     return Table.from_rows(
         _csv_row(pair, each, scores) for pair in pairs for each in pair.layers for scores in each.scores.methods
     ).csv()
@@ -67,7 +67,7 @@ def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[
 
 
 def write_pairs(path: str | Path, pairs: Sequence[PairScores], which: Which = "best") -> int:
-    """Write the best answer for every row that was asked for, with tabs between; returns how many lines.
+    """Write the best answer to every query, tab-separated; returns the number of lines.
 
     Raises:
         StorageError: The file cannot be written.

@@ -1,7 +1,7 @@
 """How the product of two rows becomes a score.
 
-Every method here is one of two forms, so that one blocked search serves all: the product plus a shift of the column
-(nearest neighbor, CSLS, inverted softmax, distance margin, Euclidean), or the product over a mean (ratio margin).
+Every method has one of two forms, so that one blocked search serves all: the product plus a shift of the column
+(nearest neighbor, CSLS, inverted softmax, distance margin, Euclidean), or the product divided by a mean (ratio margin).
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` single entries, ``B`` × ``C`` a block of the N × M products.
 """
@@ -16,7 +16,7 @@ from isoglot.retrieve.matrix_product import multiply
 if TYPE_CHECKING:
     import torch
 
-FLOOR = 1e-6  # a mean similarity at or below zero has no ratio; it counts as this
+FLOOR = 1e-6  # lower bound of a mean similarity, for ratios
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +24,12 @@ class ScoringRule:
     """A score: ``factor · (product + shift of the column) / mean + offset of the row``, float64 throughout.
 
     Args:
-        factor: The scale of the final score.
+        factor: Scale of the final score.
         shift_M: Added to the product; None for none.
-        offset_N: Added at the end: it changes no order in a row; None for none.
+        offset_N: Added at the end, without effect on the order in a row; None for none.
         means_N: With ``means_M``: the product is divided by the average of the two.
         means_M: As above.
-        kept_NS: The keys of the best products of every row, without the shift, where a search has already found them.
+        kept_NS: Keys of the best products of every row, without the shift, if a search has already found them.
     """
 
     factor: float = 1.0
@@ -40,16 +40,17 @@ class ScoringRule:
     kept_NS: torch.Tensor | None = None
 
     def of_rows(self, rows: torch.Tensor) -> ScoringRule:
-        """The rule where only some rows of X are queries, in that order."""
+        """The rule for some rows of X as queries, in that order."""
         offset_N, means_N, kept_NS = (
             None if side is None else side[rows] for side in (self.offset_N, self.means_N, self.kept_NS)
         )
         return replace(self, offset_N=offset_N, means_N=means_N, kept_NS=kept_NS)
 
     def operands(self, X_ND: torch.Tensor, Y_MD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The matrices to multiply: with a shift, one column more on either side, ones and the shift.
+        """Matrices to multiply: with a shift, one more column on either side, ones and the shift.
 
-        So the product has the shift in it and no block is gone through again; zeros fill up to whole vectors of 16.
+        The product then includes the shift without another pass over the block; zeros pad the width to a multiple of
+        16.
         """
         if self.shift_M is None:
             return X_ND, Y_MD
@@ -63,7 +64,7 @@ class ScoringRule:
     def block(
         self, X_BD: torch.Tensor, Y_CD: torch.Tensor, rows: slice, columns: slice, out: torch.Tensor
     ) -> torch.Tensor:
-        """A block of float32 values that order every row as the final score does, from parts of the operands."""
+        """Block of float32 values that order every row as the final score does, from parts of the operands."""
         block_BC = out[: len(X_BD) * len(Y_CD)].view(len(X_BD), len(Y_CD))
         multiply(X_BD, Y_CD, block_BC)
         if self.means_N is not None and self.means_M is not None:
@@ -72,19 +73,19 @@ class ScoringRule:
         return block_BC
 
     def order(self, products: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-        """What :meth:`block` holds, in float64, for single entries."""
+        """The values of :meth:`block` in float64, for single entries."""
         values = products if self.shift_M is None else products + self.shift_M[columns]
         if self.means_N is not None and self.means_M is not None:
             values = values / ((self.means_N[rows] + self.means_M[columns]) / 2).clamp(min=FLOOR)
         return values
 
     def final(self, order: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        """The score in float32, from the value that orders."""
+        """Score in float32, from the value that orders."""
         values = order if self.factor == 1 else self.factor * order
         return (values if self.offset_N is None else values + self.offset_N[rows]).float() + 0.0  # -0.0 is 0.0
 
     def tolerance(self, X_BD: torch.Tensor, longest_Y: float, rows: slice) -> torch.Tensor:
-        """How far float32 can be from the truth in each row of :meth:`block`: the bound of a sum of D products."""
+        """Error bound of float32 in each row of :meth:`block`: that of a sum of D products."""
         size_B: torch.Tensor = X_BD.norm(dim=1).double() * longest_Y
         if self.shift_M is not None:
             size_B = size_B + float(self.shift_M.abs().max())

@@ -1,10 +1,10 @@
-"""Compiled loops of an exact search on the CPU: the best entries of every line of a block, and single float64 products.
+"""Compiled loops of the exact search on the CPU: best entries of every line of a block, and single float64 products.
 
-They leave the same keys as the torch operations of :mod:`isoglot.retrieve.search`, which serve GPUs and computers
-without numba. An entry is compared with the worst one its line keeps, 64 entries at a time, while the block is in the
-cache; only a group with a better entry is looked into.
+They give the same keys as the torch operations of :mod:`isoglot.retrieve.search`, which serve GPUs and machines without
+numba. Entries are compared with the worst one their line keeps, 64 at a time while the block is in the cache; only a
+group with a better entry is examined.
 
-Shape legend: ``B`` × ``C`` a block, ``G`` a group, ``S`` kept, ``N`` rows of X, ``M`` rows of Y, ``D`` columns,
+Shape legend: ``B`` × ``C`` a block, ``G`` a group, ``S`` kept entries, ``N`` rows of X, ``M`` rows of Y, ``D`` columns,
 ``P`` × ``W`` single entries.
 """
 
@@ -66,7 +66,7 @@ def take_columns(keys_CS: np.ndarray, block_BC: np.ndarray, first: int) -> None:
 
 @compiled
 def _any_above(values_G: np.ndarray, bar: np.float32) -> bool:
-    """Whether a whole group has a value above the bar; its constant size lets the compiler use wide registers."""
+    """Whether a group has a value above the bar; its constant size lets the compiler vectorize."""
     found = np.int32(0)
     for place in range(GROUP):
         found |= np.int32(values_G[place] > bar)
@@ -84,7 +84,7 @@ def _any_above_its_own(values_G: np.ndarray, bars_G: np.ndarray) -> bool:
 
 @compiled
 def _insert(keys_S: np.ndarray, value: np.float32, index: int) -> None:
-    """Put an entry among the best, in place of the worst."""
+    """Insert an entry among the best, replacing the worst."""
     bits = np.int64(np.float32(value + np.float32(0.0)).view(np.int32))  # -0.0 is 0.0
     key = ((bits ^ ((bits >> 63) & 0x7FFFFFFF)) << 32) | (_LARGEST_INDEX - index)
     place = len(keys_S) - 1
@@ -96,7 +96,7 @@ def _insert(keys_S: np.ndarray, value: np.float32, index: int) -> None:
 
 @compiled
 def _value(key: int) -> np.float32:
-    """The value in a key."""
+    """Value in a key."""
     ordered = key >> 32
     return np.int32(ordered ^ ((ordered >> 63) & 0x7FFFFFFF)).view(np.float32)
 

@@ -1,16 +1,16 @@
-"""How sure a figure is that was chosen among others by looking at all of them, as the best layer is.
+"""Inference for a score that was chosen as the best of several, such as that of the best layer.
 
-Of many figures that are all noise, one is the highest. Two ways to allow for that:
+The highest of many noisy scores is biased upward. Two remedies:
 
-- Simultaneous intervals: so wide that those of all figures hold at once (:func:`chosen_interval`, :func:`leads`).
-- Other items: the best is chosen on one half of the items and scored on the other, both ways
-  (:func:`by_other_half`); what it comes to has no luck of the choice in it. This needs some hundred items.
+- Simultaneous intervals, wide enough to hold for all scores at once (:func:`chosen_interval`, :func:`leads`).
+- Sample splitting: the best is chosen on one half of the items and scored on the other, both ways
+  (:func:`by_other_half`). This needs a hundred items or more.
 
-Whether another figure is as good is a paired test with a margin (:func:`stand`): that a difference is not significant
-shows nothing, since with few items no difference is.
+Whether another score is as good is a paired equivalence test with a margin (:func:`stand`): a difference that is not
+significant shows nothing, since with few items no difference is.
 
-Shape legend: ``S`` samples, the first being the items as they are, the others drawn anew; ``C`` figures to choose from;
-``Q`` items.
+Shape legend: ``S`` samples, the first being the observed items, the others bootstrap resamples; ``C`` scores to choose
+from; ``Q`` items.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 MARGIN = 0.03
-"""Figures that differ by surely less than this are as good as each other: three points."""
+"""Equivalence margin: scores that differ by less are as good as each other (three points)."""
 ENOUGH = 100
-"""Items from which on the best is chosen on one half of them and scored on the other."""
+"""Minimum number of items for sample splitting."""
 
 Standing = Literal["worse", "as good", "undecided"]
 
 
 class ComparedScore(NamedTuple):
-    """A figure beside the best: how far the best is ahead, and what a paired test says of it."""
+    """A score beside the best: the lead of the best, and the verdict of a paired test."""
 
     lead: Interval
     verdict: Standing
 
 
 def interval(samples_S: np.ndarray) -> Interval:
-    """The figure itself and where 95 % of its samples are.
+    """The observed score with its 95 % percentile interval.
 
     >>> interval(np.array([0.5, 0.4, 0.6]))
     Interval(value=0.5, low=0.405, high=0.595)
@@ -54,11 +54,11 @@ def interval(samples_S: np.ndarray) -> Interval:
 
 
 def chosen_interval(samples_SC: np.ndarray, chosen: int) -> Interval:
-    """The interval of a figure that was chosen among others: with 95 %, all of theirs hold at once.
+    """Interval of a score that was chosen among others; the intervals of all hold at once with 95 % confidence.
 
     Args:
-        samples_SC: All that could have been chosen.
-        chosen: Which was.
+        samples_SC: All scores that could have been chosen.
+        chosen: Number of the chosen one.
     """
     away_SC = samples_SC[1:] - samples_SC[0]
     spread_C = away_SC.std(axis=0)
@@ -68,7 +68,7 @@ def chosen_interval(samples_SC: np.ndarray, chosen: int) -> Interval:
 
 
 def as_share(found: Interval) -> Interval:
-    """The interval of a share, which is neither below 0 nor above 1.
+    """Interval clipped to [0, 1].
 
     >>> as_share(Interval(0.99, 0.97, 1.01))
     Interval(value=0.99, low=0.97, high=1.0)
@@ -77,7 +77,7 @@ def as_share(found: Interval) -> Interval:
 
 
 def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
-    """By how much the chosen figure is above each of the others: intervals that hold at once for any two of them."""
+    """Lead of the chosen score over each of the others, with intervals that hold at once for any two of them."""
     away_SC = samples_SC[1:] - samples_SC[0]
     critical_S = np.zeros(len(away_SC))
     for one in range(away_SC.shape[1]):
@@ -94,7 +94,7 @@ def leads(samples_SC: np.ndarray, chosen: int) -> list[Interval]:
 
 
 def _critical(away_SC: np.ndarray, spread_C: np.ndarray) -> float:
-    """So many standard deviations hold all figures at once."""
+    """Number of standard deviations that covers all scores at once."""
     return float(np.quantile(_standardized(away_SC, spread_C).max(axis=1), LEVEL))
 
 
@@ -104,22 +104,22 @@ def _standardized(away_SC: np.ndarray, spread_C: np.ndarray) -> np.ndarray:
 
 
 def halves(count: int, *, seed: int, name: str = "") -> np.ndarray | None:
-    """Which half each item is in (bool), drawn at random; None where there are too few to choose on half of them."""
+    """Random half of each item (boolean); None if there are too few items for sample splitting."""
     if count < ENOUGH:
         return None
     return random_stream(seed, "halves", name).permutation(np.arange(count) % 2 == 0)
 
 
 def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tuple[list[np.ndarray], tuple[int, int]]:
-    """The figure that is best on one half of the items, scored on the other, both ways.
+    """Choose the best score on one half of the items and score it on the other, both ways.
 
     Args:
-        hits: Some groups of items (Q × C each); the best is by the mean over groups.
-        parts: The half of each item of each group.
+        hits: Groups of items (Q × C each); the best is by the mean over groups.
+        parts: Half of each item of each group.
 
     Returns:
-        For each group, what every item has by the figure chosen without it (Q), and the two that were chosen: the one
-        by which the first half is scored, and the one by which the second is.
+        For each group, the score of every item by the choice made without it (Q), and the two choices: that for the
+        first half, and that for the second.
 
     >>> both = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     >>> by_other_half([both], [np.array([True, False, True, False])])
@@ -141,17 +141,18 @@ def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tu
 
 
 def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: float = MARGIN) -> list[ComparedScore]:
-    """How each of the others stands beside the best, by paired tests over the same samples, Holm-corrected.
+    """Compare each of the others with the best by paired tests over the same samples, Holm-corrected.
 
-    ``as good``: two one-sided tests put the difference within the margin. ``worse``: it is surely above zero. Else
-    ``undecided``: these items cannot tell.
+    ``as good``: two one-sided tests put the difference within the margin. ``worse``: the difference is significantly
+    above
+    zero. Else ``undecided``.
 
     Args:
-        best_S: The best.
-        others_SC: Those to hold beside it.
-        items: How many the samples are drawn from. The standard error is at least that of one item that differs: where
-            none does, the next one may.
-        margin: The largest difference that does not matter.
+        best_S: Samples of the best score.
+        others_SC: Samples of the others.
+        items: Number of items. The standard error is at least that of one differing item: where none differs, the next
+            one may.
+        margin: Largest difference that does not matter.
     """
     differences_SC = best_S[:, None] - others_SC
     errors_C = np.maximum(differences_SC[1:].std(axis=0), 1 / items)
@@ -170,20 +171,20 @@ def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: floa
 
 
 def _tail(distance: float, error: float) -> float:
-    """The chance that a normal variable is farther from its mean than that, on one side."""
+    """One-sided tail probability of a normal distribution."""
     return 0.5 * erfc(distance / error / 2**0.5)
 
 
 def holm(p_values: np.ndarray | Sequence[float]) -> np.ndarray:
-    """Holm's correction over a table: p-values of which all below 0.05 may be believed at once, with 95 %.
+    """Holm's correction of p-values for multiple testing.
 
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none gets below the one before, or above 1.
+    The smallest of m is multiplied by m, the next by m - 1, and so on; the results are monotone and at most 1.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
 
     Args:
-        p_values: A list or a table of any shape; NaN where nothing was compared, which stays and does not count.
+        p_values: An array of any shape; NaN entries are ignored and stay.
 
     Raises:
         InputError: A p-value is not between 0 and 1.

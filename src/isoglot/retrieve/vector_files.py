@@ -1,4 +1,4 @@
-"""Vectors from files: what ``isoglot encode`` made, a NumPy matrix, or words as text."""
+"""Vectors from files: output of ``isoglot encode``, a NumPy matrix, or word vectors as text."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 def read_side(
     path: str | Path, *, layers: Literal["all"] | Sequence[int] = "all", limit: int | None = None
 ) -> VectorSet:
-    """The vectors of a file, by layer where it has layers.
+    """Read the vectors of a file, by layer if it has layers.
 
     Args:
-        path: A ``.safetensors`` or a folder from ``isoglot encode``, an ``.npy`` with a matrix (N × D) or one for each
+        path: A ``.safetensors`` file or folder of ``isoglot encode``, an ``.npy`` with one matrix (N × D) or one per
             layer (L × N × D), or a ``.vec``.
-        layers: Which layers, where there are several; -1 is the last.
-        limit: Only the first so many rows.
+        layers: Layer numbers, if there are several; -1 is the last.
+        limit: Maximum number of rows.
 
     Raises:
-        ConfigError: There is no such layer.
+        ConfigError: The layer does not exist.
         InputError: The file holds something else, or nothing.
         StorageError: It cannot be read.
     """
@@ -69,7 +69,7 @@ def read_side(
 
 
 def vectors_provenance(path: str | Path) -> Provenance:
-    """What the vectors of a file were learned from: what ``isoglot encode`` wrote says so, others by a record.
+    """Provenance of the vectors in a file: recorded in files of ``isoglot encode``, in a file beside others.
 
     Raises:
         CorruptFileError: The record is damaged, or the file has changed since it was written.
@@ -82,7 +82,7 @@ def vectors_provenance(path: str | Path) -> Provenance:
 
 
 def _read_npy(path: Path) -> list[np.ndarray]:
-    """The matrices in a file, one or one for each layer, mapped and not read yet."""
+    """Matrices of a file, one or one per layer, memory-mapped."""
     note_read(path)
     try:
         with path.open("rb") as file:
@@ -91,7 +91,7 @@ def _read_npy(path: Path) -> list[np.ndarray]:
     except OSError as error:
         raise storage_error(error, path, doing="read") from error
     except (ValueError, SyntaxError, TokenError, TypeError, MemoryError, RecursionError) as error:
-        # NumPy reads the header as a Python literal, which a flipped bit can make anything.
+        # NumPy parses the header as a Python literal, so damage can raise anything.
         raise _not_whole(path) from error
     if dtype.kind != "f" or dtype.itemsize > 8 or len(shape) not in (2, 3) or min(shape) < 1:
         raise InputError(
@@ -107,13 +107,13 @@ def _read_npy(path: Path) -> list[np.ndarray]:
 
 
 def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, Fortran order and type; the two formats that numpy.save writes arrays of numbers in."""
+    """Shape, Fortran order and type, in the two formats that numpy.save writes."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(version)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what only Python 2 wrote, or what damage made look like it
+        warnings.simplefilter("ignore")  # about headers written by Python 2, or damaged ones that look so
         return read(file)
 
 
