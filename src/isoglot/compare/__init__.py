@@ -1,4 +1,4 @@
-"""How alike two spaces are: CKA and its rivals, each with what it means and what it does not see."""
+"""Similarity of representations: CKA and other measures, with null, interval, floor and ceiling."""
 
 from __future__ import annotations
 

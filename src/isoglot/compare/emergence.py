@@ -1,7 +1,7 @@
-"""How a likeness comes about: any measure at every checkpoint of a training run, or while it runs.
+"""Emergence of similarity: any measure at every checkpoint of a training run, or during training.
 
-A run keeps its two newest checkpoints unless told otherwise (:data:`KEEP_ALL`).
-A :class:`SimilarityProbe` needs none: it measures whenever dev perplexity is.
+A run keeps its two newest checkpoints by default (:data:`KEEP_ALL` keeps all). A :class:`SimilarityProbe` needs none:
+it measures at every evaluation of the run.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
 
 KEEP_ALL = "--set checkpoints.every=100 --set checkpoints.keep=1000"
-"""What to give ``isoglot pretrain`` for a curve of more than two points."""
+"""Option of ``isoglot pretrain`` for a curve of more than two points."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointMeasures:
-    """What was measured at one step."""
+    """Measures at one training step."""
 
     step: int
     tokens: int | None
-    """Tokens of text the encoder had seen; None where nobody counted."""
+    """Number of training tokens so far; None if unknown."""
     values: dict[str, dict[int, float]]
-    """The value of each measure in each layer."""
+    """Value of each measure in each layer."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         values = {name: {str(layer): value for layer, value in found.items()} for name, found in self.values.items()}
         return {"step": self.step, "tokens": self.tokens, "values": values}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Emergence:
-    """Measures over the steps of a run."""
+    """Measures over the steps of a training run."""
 
     run: str
     languages: tuple[str, str]
     sentences: int
     cut: tuple[int, int] = (0, 0)
-    """How many of them were longer than the encoder takes, by language."""
+    """Number of truncated sentences, by language."""
     measures: tuple[str, ...]
     layers: tuple[int, ...]
     moments: tuple[CheckpointMeasures, ...]
-    """By step."""
+    """Measures in the order of steps."""
 
     def curve(self, measure: str, layer: int) -> list[tuple[int, float]]:
-        """The value of a measure in a layer at every step."""
+        """Value of a measure in a layer at every step."""
         return [(moment.step, moment.values[measure][layer]) for moment in self.moments]
 
     def as_rows(self) -> list[dict[str, Any]]:
-        """A row for each step, measure and layer, for a table."""
+        """One row per step, measure and layer, for a table."""
         return [
             {"step": moment.step, "tokens": moment.tokens, "measure": name, "layer": layer, "value": value}
             for moment in self.moments
@@ -77,7 +77,7 @@ class Emergence:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return {
             "run": self.run,
             "languages": list(self.languages),
@@ -90,21 +90,21 @@ class Emergence:
 
 
 class SimilarityProbe:
-    """Measures an encoder's two languages whenever it is called: a probe for :func:`isoglot.pretrain.pretrain`.
+    """Measures two languages of an encoder whenever it is called: a probe for :func:`isoglot.pretrain.pretrain`.
 
-    ``pretrain(…, probes=[SimilarityProbe(pairs, ("en", "fr"))])`` puts the values into ``metrics.jsonl`` at every
-    evaluation, and here into ``moments``.
+    ``pretrain(…, probes=[SimilarityProbe(pairs, ("en", "fr"))])`` adds the values to ``metrics.jsonl`` at every
+    evaluation, and here to ``moments``.
 
     Args:
         pairs: Sentences of the first language with their translations.
         languages: The two languages.
-        measures: Which, by name.
-        layers: ``all``, or numbers.
-        pool: What a sentence's vector is.
-        seed: Chooses rows where a measure takes fewer.
+        measures: Names of the measures.
+        layers: ``all``, or layer numbers.
+        pool: Sentence pooling.
+        seed: Random seed for sampling rows, where a measure takes fewer.
 
     Raises:
-        ConfigError: There is no such measure.
+        ConfigError: A measure does not exist.
         InputError: There are too few sentences.
     """
 
@@ -130,11 +130,11 @@ class SimilarityProbe:
         self.cut = (0, 0)
 
     def measure(self, encoder: EncoderLike) -> dict[str, dict[int, float]]:
-        """The value of each measure in each layer.
+        """Value of each measure in each layer.
 
         Raises:
-            ConfigError: The encoder has no such language or layer.
-            InputError: The encoder gives something that is no number, or the same for every sentence.
+            ConfigError: The encoder does not have that language or layer.
+            InputError: A hidden state is not finite, or all sentences have the same vector.
         """
         one, other = (
             extract(encoder, side, layers=self.layers, pool=self.pool, language=language_for(encoder, code))
@@ -147,7 +147,7 @@ class SimilarityProbe:
         }
 
     def __call__(self, encoder: Encoder, step: int) -> dict[str, float]:
-        """Measure, and remember it."""
+        """Measure and append to ``moments``."""
         found = self.measure(encoder)
         self.moments[step] = found
         return {
@@ -170,21 +170,21 @@ def trace_emergence(
     """Measure every checkpoint that a run has kept.
 
     Args:
-        run: The folder of a run, finished or not.
+        run: Folder of a training run, finished or not.
         pairs: Sentences of the first language with their translations.
         languages: The two languages.
-        measures: Which, by name.
-        layers: ``all``, or numbers.
-        pool: What a sentence's vector is.
+        measures: Names of the measures.
+        layers: ``all``, or layer numbers.
+        pool: Sentence pooling.
         device: Where the encoder computes.
-        seed: Chooses rows where a measure takes fewer.
-        progress: Shows checkpoints done.
+        seed: Random seed for sampling rows, where a measure takes fewer.
+        progress: Progress in checkpoints.
 
     Raises:
-        ConfigError: There is no such measure, language or layer.
-        CorruptFileError: A checkpoint is not whole.
+        ConfigError: A measure, language or layer does not exist.
+        CorruptFileError: A checkpoint is damaged.
         InputError: There are too few sentences.
-        StorageError: There is no run in the folder, or none of its checkpoints.
+        StorageError: The folder holds no run, or the run has no checkpoints.
     """
     from isoglot.core.devices import choose_device
 
@@ -213,7 +213,7 @@ def trace_emergence(
 
 
 def checkpoint_steps(run: Path) -> list[int]:
-    """The steps of a run that have checkpoints, in order.
+    """Steps of a run that have checkpoints, in order.
 
     Raises:
         StorageError: There are none.
@@ -228,10 +228,10 @@ def checkpoint_steps(run: Path) -> list[int]:
 
 
 def open_run(run: str | Path) -> Encoder:
-    """The encoder of a run, finished or not: the weights of its checkpoints fit it.
+    """Encoder of a training run, finished or not, into which the weights of its checkpoints fit.
 
     Raises:
-        StorageError: There is no run in the folder, or none that has written an encoder.
+        StorageError: The folder holds no run, or the run has not written an encoder yet.
     """
     run = Path(run).expanduser()
     if not run.is_dir() or not (run / RUN).exists():

@@ -1,10 +1,10 @@
-"""Two encoders compared: one reads a language, the other reads the same sentences in another language.
+"""Comparison of two encoders that read the same sentences in two languages.
 
-What comes out is CKA of every layer with every layer, and on the diagonal any measures, each with what it would be if
-sentences were paired at random (null), how much it hangs on the sentences (interval), what an encoder that has learned
-nothing would get (floor), and what the same training from another seed gets (ceiling).
+The result has CKA of every layer with every layer, and any measures on the diagonal, each with its null distribution
+(random pairings), confidence interval (over sentences), floor (an untrained encoder) and ceiling (the same training
+from another seed).
 
-Shape legend: ``N`` sentences, ``D`` and ``E`` widths.
+Shape legend: ``N`` sentences, ``D`` and ``E`` hidden sizes.
 """
 
 from __future__ import annotations
@@ -42,80 +42,80 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
 
 CKA_FORMS: dict[str, Form] = {"paper-cka": "paper", "cka": "centered", "debiased-cka": "debiased"}
-"""The measures whose null and interval have formulas; the others are computed again and again."""
+"""Measures whose null and interval have closed forms; the others are recomputed."""
 DEFAULT_MEASURES = (*CKA_FORMS, "procrustes", "rsa", "mutual-knn")
 OTHER_ROWS, OTHER_DRAWS = 1000, 20
-"""Sentences and shuffles at most for measures other than linear CKA."""
+"""Maximum number of sentences and shuffles for measures other than linear CKA."""
 
-_ROUNDING = 1e-9  # values that are closer than this are the same
+_ROUNDING = 1e-9  # closer values are equal
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerMeasurement:
-    """One measure in one layer, with what it is to be held against; None: not measured, or without meaning."""
+    """One measure in one layer with its references; None: not measured, or not defined."""
 
     measure: str
     layer: int
     other_layer: int
-    """The layer of the second encoder, which counts its own from the end where it has more of them."""
+    """Layer of the second encoder."""
     value: float
     low: float | None
-    """The 95 % interval over sentences."""
+    """Lower end of the 95 % interval over sentences."""
     high: float | None
     null_mean: float | None
-    """The mean over sentences paired at random."""
+    """Mean over random pairings."""
     null_edge: float | None
-    """What 95 % of random pairings stay below; above, for a distance."""
+    """95th percentile over random pairings; the 5th for a distance."""
     p: float | None
-    """The share of random pairings that are as alike as this."""
+    """p-value: share of random pairings that are at least as similar."""
     expected_null: float | None = None
-    """What ``null_mean`` is on average, by formula, in the forms of linear CKA: far from 0 in the biased ones."""
+    """Expectation of ``null_mean`` in closed form, for linear CKA: far from 0 in the biased forms."""
     saturated: bool = False
-    """Every random pairing gives the value too: there is no room left to tell the right one."""
+    """Every random pairing gives the same value, so the measure cannot tell the right one."""
     few_rows: bool = False
-    """It has no more rows than both spaces have columns together, and is too high for that (plain CCA and PWCCA)."""
+    """There are no more rows than both spaces have columns together, which biases the value (plain CCA and PWCCA)."""
     floor: float | None = None
-    """The same with an untrained encoder on the second side."""
+    """Value with an untrained encoder on the second side."""
     ceiling: float | None = None
-    """The same for the first encoder and its seed twin, both reading the first language."""
+    """Value for the first encoder and its seed twin, both reading the first language."""
     place: float | None = None
-    """Where the value stands between floor, 0, and ceiling, 1."""
+    """Position of the value between floor (0) and ceiling (1)."""
     without_top: float | None = None
-    """The value without the top components of either side."""
+    """Value without the top components of either side."""
     rows: int
-    """Sentences it was measured on."""
+    """Number of sentences."""
     draws: int
-    """Random pairings behind the null."""
+    """Number of random pairings."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Everything that was measured of two encoders."""
+    """Result of a comparison of two encoders."""
 
     models: tuple[str, str]
     languages: tuple[str, str]
     sentences: int
     cut: tuple[int, int] = (0, 0)
-    """How many of those that the measures are measured on were longer than their encoder takes, by side."""
+    """Number of truncated sentences among those of the measures, by side."""
     rows: int
-    """How many those are."""
+    """Number of sentences of the measures."""
     pool: str
     floor: str | None
-    """What the floor is."""
+    """Description of the floor."""
     ceiling: str | None
-    """What the ceiling is."""
+    """Description of the ceiling."""
     top: int
-    """How many top components were taken off for the figures without them."""
+    """Number of top components removed."""
     grid: CKAGrid
-    """CKA of every layer with every layer, of all sentences."""
+    """CKA of every layer with every layer, on all sentences."""
     grid_without_top: CKAGrid | None
-    """The same without top components, of the sentences that the measures are measured on."""
+    """The same without top components, on the sentences of the measures."""
     measured: tuple[LayerMeasurement, ...]
-    """On the diagonal, layer by layer, measure by measure."""
+    """Measurements on the diagonal, by layer and measure."""
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -127,7 +127,7 @@ class Comparison:
         return [each for each in self.measured if each.measure == measure]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return {
             "models": list(self.models),
             "languages": list(self.languages),
@@ -164,31 +164,31 @@ def compare_models(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Comparison:
-    """Compare what two encoders make of the same sentences.
+    """Compare two encoders on the same sentences.
 
-    Of any number of sentences, no more than ``rows`` are in memory as vectors, or a few thousand.
+    At most ``rows`` sentences, or a few thousand, are in memory as vectors.
 
     Args:
-        one: Reads the first language.
-        other: Reads the second; it may be the same encoder.
+        one: Encoder of the first language.
+        other: Encoder of the second; it may be the same.
         pairs: Sentences of the first language with their translations.
         languages: The two languages.
-        names: What to call the encoders.
-        measures: Which measures on the diagonal, by name; or ``all``.
-        layers: ``all``, or numbers that both encoders have; negative ones count from the last of each.
-        floor: An encoder that has learned nothing, for the second side.
+        names: Names of the encoders.
+        measures: Names of measures on the diagonal; or ``all``.
+        layers: ``all``, or layer numbers that both encoders have; negative ones count from the last of each.
+        floor: Untrained encoder, for the second side.
         ceiling: The first encoder trained from another seed; it reads the first language too.
-        ceiling_name: What to call it.
-        top: Top components to take off for the figures without them; 0: no such figures.
-        rows: Sentences for the measures on the diagonal at most; of more, some are drawn.
-        draws: Random pairings behind the null, and draws behind the interval.
-        pool: What a sentence's vector is.
-        seed: Decides what is drawn.
-        progress: Shows how far it is.
+        ceiling_name: Its name.
+        top: Number of top components to remove for a second set of values; 0: none.
+        rows: Maximum number of sentences for the measures on the diagonal; a larger set is sampled.
+        draws: Random pairings of the null, and resamples of the interval.
+        pool: Sentence pooling.
+        seed: Random seed.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: There is no such measure, layer or language.
-        InputError: Too few sentences, or an encoder that gives the same for all of them, or what is no number.
+        ConfigError: A measure, layer or language does not exist.
+        InputError: Too few sentences, or hidden states that are not finite or the same for all sentences.
     """
     chosen = chosen_measures(measures)
     check_count(len(pairs), chosen)
@@ -248,10 +248,10 @@ def compare_models(
 
 
 def chosen_measures(names: Sequence[str]) -> list[str]:
-    """The measures of these names, in the order of the registry; ``all`` are all of them.
+    """Measures by name, in the order of the registry; ``all`` for all of them.
 
     Raises:
-        ConfigError: There is no such measure; the message has the nearest name.
+        ConfigError: A measure does not exist; the message has the nearest name.
     """
     if "all" in names:
         return list(MEASURES)
@@ -260,7 +260,7 @@ def chosen_measures(names: Sequence[str]) -> list[str]:
 
 
 class _Diagonal:
-    """Measures of single pairs of layers, on the same drawn sentences."""
+    """Measures of single pairs of layers, on the same sample of sentences."""
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class _Diagonal:
         )
 
     def _without_top(self, pair: tuple[int, int], X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both sides without their top components; those of the last measure, where its sentences were the same."""
+        """Both sides without their top components; cached for the next measure on the same sentences."""
         asked = (*pair, len(X))
         if self._stripped is None or self._stripped[0] != asked:
             self._stripped = asked, (without_top(X, self.top), without_top(Y, self.top))
@@ -326,18 +326,18 @@ class _Diagonal:
 
 
 def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed: int = 0) -> dict[str, Any]:
-    """Any measure with its null and interval, by computing it again: of shuffled pairs, and without a tenth of them.
+    """Any measure with its null and interval by recomputation: of shuffled pairs, and without each tenth of them.
 
-    A measure that does not look at pairs, such as the likeness of two graphs, has no null: shuffling changes nothing.
-    One that does is saturated where every shuffle gives the value all the same, such as CCA of hardly more rows than
-    columns.
+    A measure that ignores the pairing, such as the similarity of two graphs, has no null. One that does not is
+    saturated if
+    every shuffle gives the same value, such as CCA of hardly more rows than columns.
 
     Args:
         name: The measure.
         X_ND: Rows of one side.
         Y_NE: Rows of the other.
-        draws: Shuffles.
-        seed: Decides them.
+        draws: Number of shuffles.
+        seed: Random seed.
 
     Returns:
         Fields of :class:`LayerMeasurement`.

@@ -1,6 +1,4 @@
-"""Figure 7 of Wu et al. (2020) as printed: CKA of mean-pooled parallel sentences in layers 0 to 8.
-
-The first paper's Figure 7 as one call: pairs of languages × layers × {bilingual, monolingual, random}.
+"""Figure 7 of Wu et al. (2020): CKA of parallel sentences, language pairs × layers × {bilingual, monolingual, random}.
 
 A TOML file names for each column the two languages, their sentences, and the models of each row::
 
@@ -11,18 +9,18 @@ A TOML file names for each column the two languages, their sentences, and the mo
 
     [[columns]]
     languages = ["en", "fr"]
-    files = { en = "xnli.en", fr = "xnli.fr" }   # left out: built-in sentences
+    files = { en = "xnli.en", fr = "xnli.fr" }   # default: built-in sentences
     test = { en = "tatoeba.fra-eng.eng", fr = "tatoeba.fra-eng.fra" }
     bilingual = "runs/en-fr"
     monolingual = ["runs/en", "runs/fr"]
 
-Beside CKA stand the numbers of Figure 6: in each layer a rotation is fitted on pairs of ``files`` (10,000, as many as
-the paper has) and sentences of ``test`` are looked for by cosine. Without ``test`` there are none; built-in sentences
-bring other ones to be tested on.
+Beside CKA are the numbers of Figure 6: in each layer a rotation is fitted on pairs of ``files`` (10,000, as in the
+paper) and sentences of ``test`` are retrieved by cosine. Without ``test`` there are none; built-in sentences come with
+test sentences.
 
-The random encoder stands in for the second side only. A model that is not there leaves its cell empty, with the reason;
-one that was trained on other languages than its row is about is refused, and one that does not say is named.
-Errors are those of drawing sentences, by a jackknife over groups of them; another training run would differ by more.
+The random encoder replaces the second side only. A missing model leaves its cell empty, with the reason; one that was
+trained on other languages than those of its row is an error, and one without a record is named. Errors are those of
+sampling sentences, by a jackknife over groups of them; another training run would differ by more.
 """
 
 from __future__ import annotations
@@ -67,7 +65,7 @@ ROWS: dict[Row, str] = {
     "monolingual": "Each side is read by a model that was trained on its language alone.",
     "random": "The first side is read by its monolingual model, the other by an encoder that has learned nothing.",
 }
-"""The rows of the figure, with a line of meaning each."""
+"""Rows of the figure and their meaning."""
 
 PAPER: dict[str, dict[Row, tuple[float, ...]]] = {
     "en-en'": {
@@ -96,7 +94,7 @@ PAPER: dict[str, dict[Row, tuple[float, ...]]] = {
         "random": (0.44, 0.51, 0.49, 0.50, 0.52, 0.46, 0.39, 0.30, 0.27),
     },
 }
-"""By pair and row, a value a layer."""
+"""Printed values, one per layer, by pair and row."""
 
 
 AVERAGES: dict[str, dict[Row, float]] = {
@@ -106,11 +104,11 @@ AVERAGES: dict[str, dict[Row, float]] = {
     "en-ru": {"bilingual": 0.62, "monolingual": 0.54, "random": 0.41},
     "en-zh": {"bilingual": 0.57, "monolingual": 0.56, "random": 0.43},
 }
-"""The figure's last row, which was not rounded from the rounded values above it."""
+"""The figure's last row, which was not computed from the rounded values above it."""
 
 
 def paper_average(pair: str, row: Row) -> float | None:
-    """The mean over layers as the paper prints it; None for a pair it does not have.
+    """Mean over layers as printed in the paper; None for a pair it does not have.
 
     >>> paper_average("en-fr", "bilingual"), paper_average("en-sw", "bilingual")
     (0.69, None)
@@ -119,7 +117,7 @@ def paper_average(pair: str, row: Row) -> float | None:
 
 
 def paper_pair(languages: tuple[str, str]) -> str:
-    """What the paper calls a pair: English twice is ``en-en'``, under whatever private tag but that of a twin.
+    """The paper's name of a pair: English twice is ``en-en'``, under any private-use tag except that of a twin.
 
     >>> paper_pair(("en", "en-x-two")), paper_pair(("en", "fr")), paper_pair(("en", "en-x-shift"))
     ("en-en'", 'en-fr', 'en-en-x-shift')
@@ -132,25 +130,26 @@ def paper_pair(languages: tuple[str, str]) -> str:
 
 
 class Figure7Column(Config):
-    """A pair of languages: its sentences, and the models of each row."""
+    """A language pair: its sentences and the models of each row."""
 
     languages: tuple[str, str]
     """the two languages; the random encoder reads the second"""
     name: str | None = None
-    """what to call the column; left out: the two languages"""
+    """name of the column; default: the two languages"""
     files: dict[str, str] | None = None
-    """a file of sentences for each language, line by line; left out: built-in sentences"""
+    """a file of sentences for each language, aligned by line; default: built-in sentences"""
     test: dict[str, str] | None = None
-    """a file of other sentences for each language, such as Tatoeba's, that are looked for after a rotation"""
+    """a file of other sentences for each language, such as Tatoeba's, for retrieval after a rotation"""
     builtin: Builtin | None = None
-    """without files: translations, or paraphrases, which are taken where both sides are one language"""
+    """without files: translations, or paraphrases, the default where both sides are one language"""
     bilingual: str | None = None
-    """the model that reads both sides"""
+    """model that reads both sides"""
     monolingual: tuple[str, str] | None = None
-    """the model of each side"""
+    """model of each side"""
     random: tuple[str, str] | Literal["untrained", "none"] = "untrained"
-    """untrained: the first side's monolingual model, and the second side's with weights that have learned nothing;
-    two folders; or none"""
+    """``untrained``: the first side's monolingual model, and the second side's with random weights; two folders; or
+    ``none``
+    """
 
     @field_validator("languages")
     @classmethod
@@ -169,29 +168,29 @@ class Figure7Column(Config):
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """Name of the column."""
         return self.name or paper_pair(self.languages)
 
 
 class Figure7Config(Config):
-    """The columns of the figure, from the nearest language to the farthest, and how it is measured."""
+    """Columns of the figure, from the closest language to the most distant, and how it is measured."""
 
     columns: tuple[Figure7Column, ...]
-    """pairs of languages; English twice anywhere, the others from the nearest to the farthest"""
+    """language pairs; English twice anywhere, the others from the closest to the most distant"""
     sentences: int = Field(2000, ge=4, le=10_000)
-    """sentences of each pair, at most"""
+    """maximum number of sentences per pair"""
     pool: Literal["mean", "first"] = "mean"
     """a sentence is the mean of its subwords, or its first token"""
     retrieval: Literal["procrustes", "none"] = "procrustes"
-    """whether sentences are also looked for after a rotation, which the paper's Figure 6 has and CKA goes with"""
+    """whether sentences are also retrieved after a rotation, as in the paper's Figure 6"""
     fit_pairs: int = Field(10_000, ge=4, le=1_000_000)
-    """pairs of sentences that rotations are fitted on, at most; of built-in ones, those that CKA is of"""
+    """maximum number of sentence pairs that rotations are fitted on; for built-in sentences, those of CKA"""
     test_sentences: int = Field(1000, ge=1, le=100_000)
-    """sentences that are looked for, at most"""
+    """maximum number of sentences for retrieval"""
     weights: Weights = "best"
     """of training runs: the weights with the lowest dev perplexity (best), or the last"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
-    """decides the built-in sentences, the weights of random encoders and the groups"""
+    """random seed of the built-in sentences, the weights of random encoders and the groups"""
 
     @field_validator("columns")
     @classmethod
@@ -211,31 +210,31 @@ class Figure7Cell:
 
     layers: tuple[int, ...]
     values: dict[Form, tuple[float, ...]]
-    """A value a layer."""
+    """One value per layer."""
     without: dict[Form, tuple[tuple[float, ...], ...]] = field(repr=False)
-    """The same without each group of sentences: groups × layers, none of few sentences."""
+    """Values without each group of sentences (groups × layers); empty with few sentences."""
     found: tuple[float, ...] | None
-    """P@1 by cosine, both directions' mean, of the test sentences in each layer after a rotation that was fitted on
-    other pairs; None where that was not measured."""
+    """P@1 of the test sentences in each layer, by cosine after a rotation fitted on other pairs, mean of both
+    directions; None if not measured."""
     hits: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)
-    """The same for each test sentence: layers × sentences."""
+    """The same for each test sentence (layers × sentences)."""
     fitted: int = 0
-    """Pairs that rotations were fitted on."""
+    """Number of pairs that rotations were fitted on."""
     models: tuple[str, str]
     cut: tuple[int, int] = (0, 0)
-    """Sentences that were longer than their model takes, by side."""
+    """Number of truncated sentences, by side."""
 
     def average(self, form: Form) -> float:
-        """The mean over layers."""
+        """Mean over layers."""
         return fmean(self.values[form])
 
     def half_width(self, form: Form) -> float | None:
-        """Half of the average's 95 % interval over sentences; None where there are too few of them."""
+        """Half the width of the average's 95 % interval over sentences; None with too few sentences."""
         replicates = [fmean(each) for each in self.without[form]]
         return half_width(replicates) if replicates else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON, with intervals in place of the groups."""
+        """JSON-serializable form, with intervals instead of groups."""
         return {
             "models": list(self.models),
             "cut": list(self.cut),
@@ -250,17 +249,17 @@ class Figure7Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure7:
-    """The whole grid."""
+    """All cells of the figure."""
 
     columns: tuple[Figure7Column, ...]
     sentences: dict[str, int]
-    """How many each column was measured on."""
+    """Number of sentences of each column."""
     cells: dict[tuple[str, Row], Figure7Cell]
-    """What there is, by column and row."""
+    """Measured cells, by column and row."""
     empty: dict[tuple[str, Row], str]
-    """Why the others are empty."""
+    """Why the other cells are empty."""
     untold: tuple[str, ...] = ()
-    """Models that do not say what they were trained on, so that nobody knows whether they fit their rows."""
+    """Models without a record of their training languages, so that it is unknown whether they fit their rows."""
 
     def cell(self, column: str, row: Row) -> Figure7Cell | None:
         """A cell, or None."""
@@ -272,7 +271,7 @@ class Figure7:
         return tuple(sorted({layer for cell in self.cells.values() for layer in cell.layers}))
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON, the paper's averages beside."""
+        """JSON-serializable form, with the paper's averages."""
         return {
             "columns": [
                 {
@@ -288,7 +287,7 @@ class Figure7:
         }
 
     def as_rows(self) -> list[dict[str, Any]]:
-        """A row for each cell and layer, for a table; empty cells have none."""
+        """One row per cell and layer, for a table; empty cells have none."""
         rows: list[dict[str, Any]] = []
         for (column, row), cell in self.cells.items():
             for place, layer in enumerate(cell.layers):
@@ -303,14 +302,16 @@ class Figure7:
 
 
 def read_figure7(path: str | Path, settings: Sequence[str] = ()) -> Figure7Config:
-    """The config in a TOML file, changed by ``key=value`` settings.
+    """Read the config from a TOML file and apply ``key=value`` settings.
 
     Raises:
-        ConfigError: A key or value that will not do; the message has the line.
+        ConfigError: A key or value is invalid; the message has the line.
         StorageError: The file cannot be read.
     """
     if not str(path).endswith(".toml"):
-        raise ConfigError(f"{path} is no TOML file", remedy="name one that ends in .toml", code="config.malformed-toml")
+        raise ConfigError(
+            f"{path} is not a TOML file", remedy="name one that ends in .toml", code="config.malformed-toml"
+        )
     return build_config(Figure7Config, recipe=load_recipe(str(path), room="compare"), settings=settings)
 
 
@@ -321,18 +322,18 @@ def measure_figure7(
 
     Args:
         config: What to compare.
-        folder: Where relative paths in it begin: beside the file it was read from.
+        folder: Base of relative paths: the folder of the config file.
         device: Where encoders compute.
-        progress: Shows cells done.
+        progress: Progress in cells.
 
     Raises:
-        ConfigError: A model was trained on other languages than its row is about, or no cell has its models.
-        InputError: Sentences that will not do.
+        ConfigError: A model was trained on other languages than those of its row, or no cell has its models.
+        InputError: Sentences are invalid.
         StorageError: A file of sentences cannot be read.
     """
     work = _Work(config, Path(folder), device)
     work.check()
-    texts = {column.title: work.texts(column) for column in config.columns}  # whatever will not do is found here
+    texts = {column.title: work.texts(column) for column in config.columns}  # raises if anything is invalid
     cells, empty = {}, {}
     with progress.task("figure 7", total=len(config.columns) * len(ROWS), unit="cells") as task:
         for column in config.columns:
@@ -354,7 +355,7 @@ def measure_figure7(
 
 
 class _Texts(NamedTuple):
-    """The pairs of a column: rotations are fitted on some, CKA is of the first of these, and others are looked for."""
+    """Sentence pairs of a column: rotations are fitted on some, CKA uses the first of these, others are retrieved."""
 
     fitted: list[SentencePair]
     compared: list[SentencePair]
@@ -362,11 +363,11 @@ class _Texts(NamedTuple):
 
 
 class _EmptyError(Exception):
-    """A cell without its models, and why."""
+    """A cell without its models, and the reason."""
 
 
 class _Work:
-    """Models and sentences as they are needed; what many columns share is done once."""
+    """Loads models and sentences when needed; what several columns share is done once."""
 
     def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
         self.config, self.folder, self.device = config, folder, device
@@ -374,7 +375,7 @@ class _Work:
         self.untold: dict[str, None] = {}
 
     def check(self) -> None:
-        """Refuse models that do not fit their rows, before any reads: a refusal later would lose what is measured."""
+        """Check that models fit their rows before any of them runs: a later error would lose what has been measured."""
         uses: dict[str, list[tuple[str, Row, bool]]] = {}
         for column, row in product(self.config.columns, ROWS):
             trained = row != "random" or column.random == "untrained"
@@ -392,7 +393,7 @@ class _Work:
                         self._check_untrained(name)
 
     def texts(self, column: Figure7Column) -> _Texts:
-        """The sentences of a column; no sentence that is looked for is among those that rotations are fitted on."""
+        """Sentences of a column; test sentences are not among those that rotations are fitted on."""
         count, wanted = self.config.sentences, self.config.retrieval != "none"
         if column.files is None:
             tested = min(self.config.test_sentences, count) if wanted and column.test is None else 0
@@ -416,7 +417,7 @@ class _Work:
 
     def cell(self, column: Figure7Column, row: Row, texts: _Texts) -> Figure7Cell:
         names = self._models(column, row)
-        # Rows of random encoders are not looked for, and nothing is fitted on them.
+        # There is no retrieval for random encoders.
         pairs = texts.compared if row == "random" else [*texts.fitted, *texts.tested]
         one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
@@ -465,7 +466,7 @@ class _Work:
             raise _EmptyError(f"{name}: {error.problem}") from error
 
     def _told(self, name: str) -> str:
-        """A model's name; of a training run, with the weights that were opened."""
+        """Name of a model; for a training run, with the weights that were opened."""
         run = run_weights(self._place(name), self.config.weights)
         return name if run is None else str(run)
 
@@ -474,7 +475,7 @@ class _Work:
         return path if path.exists() else name
 
     def _check_languages(self, encoder: EncoderLike, name: str, language: str, row: Row) -> None:
-        """A bilingual model has the language among its own, another has it alone."""
+        """A bilingual model must know the language, any other must know it alone."""
         known = trained_on(encoder)
         if not known:
             self.untold[name] = None
@@ -500,7 +501,7 @@ class _Work:
             )
 
     def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
-        """The first side, kept: columns and rows have its monolingual model in common."""
+        """First side, cached: columns and rows share its monolingual model."""
         key = (name, language, hash(tuple(sentences)))
         if key not in self.firsts:
             self.firsts[key] = self._read(self._open(name), language, sentences, name)
@@ -518,7 +519,7 @@ class _Work:
     def _hits(
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
     ) -> tuple[tuple[float, ...], ...] | None:
-        """Which test sentences are found in each layer by cosine, after a rotation fitted on the other pairs."""
+        """Which test sentences are retrieved in each layer by cosine, after a rotation fitted on the other pairs."""
         import numpy as np
 
         from isoglot.align import AlignConfig

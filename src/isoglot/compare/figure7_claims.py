@@ -1,8 +1,8 @@
-"""What the first paper reads off its Figure 7, read off ours: holds, does not hold, or undecided, with the numbers.
+"""The paper's claims about its Figure 7, tested on ours: holds, does not hold, or undecided, with the numbers.
 
-A comparison is decided where its 95 % interval leaves 0 out. The interval is that of drawing other sentences
-(jackknife, Student's t; for correlations a bootstrap), not of training other models. English twice is left out where
-distance is the point, and where correlations are.
+A comparison is decided if its 95 % interval excludes 0. The interval covers the sampling of sentences (jackknife,
+Student's t; for correlations a bootstrap), not of other trained models. English twice is left out of claims about
+language distance and correlations.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 CORRELATED = 0.9
-"""The least Pearson correlation that the paper speaks of."""
+"""The lowest Pearson correlation that the paper reports."""
 FEWEST_LAYERS = 4
-"""Fewer points than these correlate by chance."""
+"""Minimum number of layers for a correlation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure7Claim:
-    """A claim of the paper and what these numbers say of it."""
+    """A claim of the paper and its verdict on these numbers."""
 
     name: str
-    """As in the list of claims: W13, W14, W15."""
+    """Number of the claim: W13, W14, W15."""
     text: str
     form: Form
     verdict: Verdict
     numbers: tuple[str, ...]
-    """What it rests on, a line each."""
+    """Evidence, one line each."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return {
             "name": self.name,
             "text": self.text,
@@ -75,7 +75,7 @@ class _Difference:
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of several: one that does not hold is enough, and all must hold.
+    """Combined verdict: one that does not hold is enough, and all must hold.
 
     >>> overall(["holds", "undecided"]), overall(["does not hold", "holds"]), overall([])
     ('undecided', 'does not hold', 'undecided')
@@ -140,7 +140,7 @@ def _correlation(figure: Figure7, form: Form) -> Figure7Claim:
 
 
 def _correlated(cell: Figure7Cell, form: Form) -> tuple[Verdict, str]:
-    """Whether CKA and what is found go together over layers, and the numbers."""
+    """Whether CKA and retrieval correlate over layers, and the numbers."""
     r = pearson(cell.values[form], cell.found or ())
     if len(cell.layers) < FEWEST_LAYERS:
         return "undecided", f"{len(cell.layers)} layers are too few"
@@ -158,10 +158,11 @@ def _correlated(cell: Figure7Cell, form: Form) -> tuple[Verdict, str]:
 def correlation_interval(
     cell: Figure7Cell, form: Form, *, draws: int = 1000, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % interval of the correlation of CKA and P@1 over layers, by a bootstrap over sentences.
+    """95 % interval of the correlation of CKA and P@1 over layers, by a bootstrap over sentences.
 
-    Test sentences are drawn anew for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
-    where there are too few sentences for groups, or where what is drawn is the same in all layers.
+    Test sentences are resampled for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
+    if
+    there are too few sentences for groups, or if a resample is the same in all layers.
     """
     import numpy as np
 
@@ -211,7 +212,7 @@ def _cells(figure: Figure7, column: Figure7Column) -> tuple[Figure7Cell, Figure7
 
 
 def _difference(one: Figure7Cell, other: Figure7Cell, form: Form) -> _Difference:
-    """Of two cells' averages; they have the sentences in common, so groups are left out of both at once."""
+    """Difference of two cells' averages; groups are left out of both at once, since they share the sentences."""
     replicates = [fmean(a) - fmean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
     return _bounded(one.average(form) - other.average(form), replicates)
 
@@ -230,7 +231,7 @@ def _first_less_last(values: Sequence[float]) -> float:
 
 
 def pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """The correlation of two lists; None where one of them does not vary.
+    """Pearson correlation of two lists; None if one of them is constant.
 
     >>> pearson([1, 2, 3], [2, 4, 6]), pearson([1, 1], [1, 2])
     (1.0, None)

@@ -1,19 +1,18 @@
-"""Can a linear probe tell the language of a sentence? Cross-validated, in closed form.
+"""Linear probe for the language of a sentence, cross-validated and in closed form.
 
-The probe is a linear discriminant: every language has its mean, all share one covariance, and a row goes to the
-language whose mean is most likely. It says where languages lie, as a linear classifier trained by gradient descent
-would, in milliseconds and without knobs to turn.
+The probe is a linear discriminant: every language has its mean, all share one covariance, and a row is assigned to the
+language with the highest likelihood. It does what a linear classifier trained by gradient descent would, in
+milliseconds and without hyperparameters.
 
-Three figures:
+Three accuracies:
 
 - ``linear``: rows as they are.
-- ``centered``: without the mean of their language, which is learned from the training folds. Where all means are the
-  same, no linear probe does better than a constant (Belrose et al. 2023): this one is at chance by theorem, and
-  anything else would be a leak.
-- ``spread``: the same rows with the squares of their leading principal coordinates beside them: what is left of a
-  language where its mean is gone, namely how its rows are spread.
+- ``centered``: without the mean of their language, estimated on the training folds. With equal means no linear probe
+  beats a constant (Belrose et al. 2023), so this one is at chance by theorem; anything else would be a leak.
+- ``spread``: centered rows with the squares of their leading principal coordinates: what remains of a language without
+  its mean is its covariance.
 
-A row whose scores are all the same counts as found with the probability of guessing.
+A row with equal scores for several languages counts with the probability of guessing.
 
 Shape legend: ``N`` rows of a language, ``D`` hidden size, ``K`` languages, ``P`` principal coordinates.
 """
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COORDINATES = 64
-"""Principal coordinates whose squares the third probe sees."""
+"""Number of principal coordinates whose squares the third probe uses."""
 SHRINKAGE = 0.05
-"""Added to every variance, the mean variance being 1."""
-_TIE = 1e-9  # of a logarithm of a probability
+"""Added to every variance, relative to a mean variance of 1."""
+_TIE = 1e-9  # of a log probability
 
 
 class ProbeResult(NamedTuple):
-    """For every row of every language, how surely its language was told: 1, 0, or the share of a tie."""
+    """For every row of every language, whether its language was predicted: 1, 0, or a share for ties."""
 
     linear: list[np.ndarray]
     centered: list[np.ndarray]
@@ -44,11 +43,11 @@ class ProbeResult(NamedTuple):
 
 
 def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> ProbeResult:
-    """Try the probes on every fold, fitted on the others.
+    """Fit and test the three probes by cross-validation.
 
     Args:
         rows: N × D for each language.
-        folds: The fold of each row; translations of one another belong into one.
+        folds: Fold of each row; translations of each other belong in one fold.
     """
     tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
     told = ProbeResult(*([np.zeros(len(each)) for each in rows] for _ in ProbeResult._fields))
@@ -56,7 +55,7 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> P
         out = [torch.from_numpy(np.flatnonzero(each == fold)) for each in folds]
         kept = [torch.from_numpy(np.flatnonzero(each != fold)) for each in folds]
         if any(not len(each) for each in kept):
-            continue  # a language all of whose rows are in one fold
+            continue  # all rows of a language are in this fold
         train = [side[index] for side, index in zip(tensors, kept, strict=True)]
         test = [side[index] for side, index in zip(tensors, out, strict=True)]
         means_KD = torch.stack([side.mean(dim=0) for side in train])
@@ -72,7 +71,7 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> P
 
 
 def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    """Fit a discriminant, all languages alike likely, and say how surely each row of the test was told.
+    """Fit a discriminant with equal priors, and score each test row.
 
     Args:
         train: N × D for each language, float64.
@@ -83,12 +82,12 @@ def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> l
 
 
 def _within(train: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The mean covariance of rows without their language's mean (D × D)."""
+    """Mean covariance within languages, from centered rows (D × D)."""
     return torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
 
 
 def _told(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.Tensor]) -> list[np.ndarray]:
-    """How surely each row of the test is told by means and a covariance."""
+    """Scores of the test rows, given means and a covariance."""
     middle_D = means_KD.mean(dim=0)
     scale_D = within_DD.diagonal().sqrt()
     scale_D = scale_D.clamp(min=1e-12 * float(scale_D.max()) + 1e-300)
@@ -106,7 +105,7 @@ def _told(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.
 
 
 def with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Rows without their language's mean as principal coordinates of the training rows, and their squares."""
+    """Principal coordinates of centered rows, by the training rows, and their squares."""
     return _with_squares(_within(train), train, test)
 
 

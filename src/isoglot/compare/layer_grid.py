@@ -1,18 +1,15 @@
-"""CKA of every layer of one encoder with every layer of another, from one pass over any number of rows.
+"""CKA of every layer of one encoder with every layer of another, in one pass over any number of rows.
 
-The three linear forms are functions of the same sums (:mod:`isoglot.compare.layer_sums`), so that nothing but sums is
-kept: D × E numbers for a pair of layers. The rows of all layers stand side by side, one product gives a layer against
-all layers of the other side, and a layer's product with itself, which every pair needs, is made once.
+The three linear forms are functions of the same sums (:mod:`isoglot.compare.layer_sums`), so only sums are kept: D × E
+numbers per pair of layers. The rows of all layers stand side by side: one product gives a layer against all layers of
+the other side, and a layer's product with itself, which every pair needs, is computed once.
 
-Rows are gathered into chunks of a fixed size whatever the batches were. Float32 rows are multiplied in float32, a
-chunk at a time about a point near their mean, and chunks are added up in float64: within 1e-6 of float64 throughout.
+Rows are collected into chunks of a fixed size whatever the batches. Float32 rows are multiplied in float32, a chunk at
+a time about a point near their mean, and chunks are summed in float64: within 1e-6 of float64 throughout.
+:func:`stream_layer_cka` runs the encoders too, so that memory does not grow with the number of sentences.
 
 Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer of X, ``E`` of Y, ``S`` columns of all layers of
 a side, ``L`` layers of a side.
-
-CKA of all layers of two encoders, straight from the encoders.
-
-What they make of a chunk of sentences is summed up and forgotten: memory does not grow with the number of sentences.
 """
 
 from __future__ import annotations
@@ -46,15 +43,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMS", "CKAFitter", "CKAGrid", "Form", "Precision", "layer_cka"]
 
-_SAME = 1e-26  # of ‖K‖²: what is left of rows that are all the same once they are centered
-_VANISHED = 1e-13  # of ‖K‖²: what is left of a self-similarity is its rounding
+_SAME = 1e-26  # of ‖K‖²: what centering leaves of equal rows
+_VANISHED = 1e-13  # of ‖K‖²: only rounding is left of a self-similarity
 
 Precision = Literal["given", "float64"]
-"""What rows are multiplied in: ``given``, the type they come in; ``float64`` whatever they come in."""
+"""Type in which rows are multiplied: ``given``, their own; ``float64`` always."""
 
 
 class CKAFitter:
-    """Learns the CKA of all pairs of layers from batch after batch; batches may be of any size.
+    """Fitter of the CKA of all pairs of layers that takes one batch after another, of any size.
 
     >>> X = np.random.default_rng(0).normal(size=(50, 6))
     >>> fitter = CKAFitter([0, 1], [7])
@@ -65,13 +62,13 @@ class CKAFitter:
     [[1.0], [0.73]]
 
     Args:
-        layers_x: Layers of the one side that every batch will have.
-        layers_y: Layers of the other.
+        layers_x: Layers of X that every batch has.
+        layers_y: Layers of Y.
         precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
-        chunk: Rows that are multiplied at once: more take memory, fewer take time.
+        chunk: Rows multiplied at a time: more take memory, fewer take time.
 
     Raises:
-        ConfigError: No layers, a layer twice, no such precision, or a chunk of no rows.
+        ConfigError: No layers, a layer twice, an unknown precision, or a chunk of no rows.
     """
 
     def __init__(
@@ -96,17 +93,17 @@ class CKAFitter:
 
     @property
     def layers_x(self) -> tuple[int, ...]:
-        """Layers of the one side."""
+        """Layers of X."""
         return self._sides[0].layers
 
     @property
     def layers_y(self) -> tuple[int, ...]:
-        """Layers of the other side."""
+        """Layers of Y."""
         return self._sides[1].layers
 
     @property
     def count(self) -> int:
-        """Rows taken in so far."""
+        """Number of rows so far."""
         return self._counted + self._waiting
 
     def update(
@@ -114,7 +111,7 @@ class CKAFitter:
         X: Mapping[int, Array] | Representations,
         Y: Mapping[int, Array] | Representations,
     ) -> Self:
-        """Take in some items: for each layer their rows, B × D in X and B × E in Y.
+        """Add items: for each layer their rows, B × D in X and B × E in Y.
 
         Raises:
             ConfigError: A layer is missing, or has another width than before.
@@ -141,7 +138,7 @@ class CKAFitter:
         return self
 
     def merge(self, other: CKAFitter) -> Self:
-        """Take in all that another has learned, such as of other items; it may go on, this one too.
+        """Add all rows of another fitter, which stays usable.
 
         Raises:
             ConfigError: It has other layers, or another width.
@@ -191,7 +188,7 @@ class CKAFitter:
     # --- chunks ---
 
     def _make_room(self, taken: list[dict[int, torch.Tensor]]) -> None:
-        """Space for a chunk, of the widest float type that came so far."""
+        """Allocate a chunk of the widest float type so far."""
         tensors = [rows_BD for layers in taken for rows_BD in layers.values()]
         wide = self.precision == "float64" or any(rows_BD.dtype == torch.float64 for rows_BD in tensors)
         first = self._sides[0]
@@ -218,7 +215,7 @@ class CKAFitter:
         self._scratch = Scratch()
 
     def _add_up(self) -> None:
-        """Add the sums of the rows that wait to those of all before."""
+        """Add the waiting rows to the sums."""
         if not self._waiting:
             return
         rows = [side.chunk(self._waiting) for side in self._sides]
@@ -239,14 +236,14 @@ class CKAFitter:
     # --- sums ---
 
     def _pair(self, row: int, column: int) -> PairSums:
-        """The sums of a pair of layers, as views: adding to them adds to ours."""
+        """Sums of a pair of layers, as views."""
         x, y = self._sides[0].columns[row], self._sides[1].columns[column]
         return PairSums(
             self._cross_SS[x, y], self._x_by_y_LS[column, x], self._y_by_x_LS[row, y], self._squares_LL[row, column]
         )
 
     def _join(self, other: CKAFitter) -> None:
-        """Add the sums of another, moved to where ours are counted from."""
+        """Add the sums of another fitter, moved to the shift of this one."""
         moves, layers = [], []
         for mine, theirs in zip(self._sides, other._sides, strict=True):
             places = range(len(theirs.layers))
@@ -297,13 +294,13 @@ def layer_cka(
     """CKA of all layers of two sets of representations of the same items, in three forms, in one pass.
 
     Args:
-        one: What one encoder makes of some items; its layers are the rows of the grid.
-        other: What the other makes of them, or of their translations, in the same order.
+        one: Representations by one encoder; its layers are the rows of the grid.
+        other: Representations of the same items, or of their translations, by the other.
         precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
-        progress: Shows how many rows are done.
+        progress: Progress in rows.
 
     Raises:
-        InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a layer that is always the same.
+        InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a constant layer.
     """
     if len(one) != len(other):
         raise InputError(
@@ -322,7 +319,7 @@ def layer_cka(
 
 
 SENTENCES = 4096
-"""Sentences of a chunk: their vectors of all layers are in memory at once."""
+"""Sentences per chunk: their vectors of all layers are in memory at once."""
 
 
 def stream_layer_cka(
@@ -337,26 +334,25 @@ def stream_layer_cka(
     chunk: int = SENTENCES,
     progress: Progress = SILENT,
 ) -> CKAGrid:
-    """CKA of every layer of one encoder with every layer of another, in three forms, of any number of sentences.
+    """CKA of every layer of one encoder with every layer of another, in three forms, for any number of sentences.
 
-    The same as :func:`~isoglot.compare.layer_grid.layer_cka` of what :func:`~isoglot.represent.extract` gives, but for
-    rounding.
+    Equals :func:`layer_cka` of what :func:`~isoglot.represent.extract` returns, up to rounding.
 
     Args:
-        encoder_a: Reads the first sentences; its layers are the rows of the grid.
-        encoder_b: Reads the others; it may be the same encoder.
-        sentences_a: Sentences of the first language; a generator will do.
-        sentences_b: The same in the second language, in the same order.
+        encoder_a: Encoder of the first sentences; its layers are the rows of the grid.
+        encoder_b: Encoder of the others; it may be the same.
+        sentences_a: Sentences of the first language, from any iterable.
+        sentences_b: Their translations, in the same order.
         languages: The two languages.
-        layers: ``all``, or numbers that both encoders have; negative ones count from the last of each.
-        pool: What a sentence's vector is.
-        chunk: Sentences that are read at once: more take memory, fewer take time.
-        progress: Shows how many sentences are done.
+        layers: ``all``, or layer numbers that both encoders have; negative ones count from the last of each.
+        pool: Sentence pooling.
+        chunk: Sentences read at a time: more take memory, fewer take time.
+        progress: Progress in sentences.
 
     Raises:
-        ConfigError: There is no such layer or language, or a chunk of no sentences.
-        InputError: Unequal numbers of sentences, fewer than 4, an empty one, or an encoder that gives the same for all
-            of them, or what is no number.
+        ConfigError: A layer or language does not exist, or the chunk is empty.
+        InputError: Unequal numbers of sentences, fewer than 4, an empty one, or hidden states that are not finite or
+            the same for all.
     """
     if chunk < 1:
         raise ConfigError(f"chunk={chunk}", remedy="give a number of sentences", code="config.invalid-value")

@@ -1,14 +1,11 @@
-"""What linear CKA needs to know of two layers, as sums over items: they add up, and can be moved to another origin.
+"""Sufficient statistics of linear CKA: sums over items that can be merged and moved to another origin.
 
 Sums of squares lose digits where the rows are far from the origin, so each layer's rows are counted from a point near
-their mean, its *shift*. Moving the origin afterwards is exact algebra: to join sums that were made about two points,
-to have them about the mean (centered CKA), or about zero (CKA as printed).
+their mean, its *shift*. Moving the origin afterwards is exact algebra: to merge sums about two points, to center them
+(centered CKA), or to have them about zero (CKA as printed).
 
-Shape legend: ``D`` columns of the one layer, ``E`` of the other.
-
-The layers of one side of a comparison: rows that wait to be multiplied, and each layer's sums with itself.
-
-Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer, ``S`` columns of all layers, ``L`` layers.
+Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer, ``E`` of the other, ``S`` columns of all layers
+of a side, ``L`` layers.
 """
 
 from __future__ import annotations
@@ -31,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class LayerSums(NamedTuple):
-    """Of the rows x of one layer."""
+    """Sums over the rows x of one layer."""
 
     rows: int
-    """how many"""
+    """number of rows"""
     sum_D: torch.Tensor
     """Σ x"""
     squares: torch.Tensor
@@ -45,14 +42,14 @@ class LayerSums(NamedTuple):
         return LayerSums(self.rows, self.sum_D.to(device, copy=True), self.squares.to(device, copy=True))
 
     def moved(self, by_D: torch.Tensor) -> LayerSums:
-        """The same of x + by."""
+        """Sums of x + by."""
         far = by_D @ by_D
         squares = self.squares + 2 * (self.sum_D @ by_D) + self.rows * far
         return LayerSums(self.rows, self.sum_D + self.rows * by_D, squares)
 
 
 class PairSums(NamedTuple):
-    """Of the rows x of one layer and the rows y of another that go with them."""
+    """Sums over the rows x of one layer and the paired rows y of another."""
 
     cross_DE: torch.Tensor
     """Σ x yᵀ"""
@@ -68,7 +65,7 @@ class PairSums(NamedTuple):
         return PairSums(*(part.to(device) for part in self))
 
     def moved(self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor) -> PairSums:
-        """The same of x + by and y + by, where ``x`` and ``y`` are the layers' sums before they are moved.
+        """Sums of x + by and y + by, where ``x`` and ``y`` are the layers' sums before the move.
 
         |x + b|² = |x|² + 2 b·x + |b|², multiplied out.
         """
@@ -105,14 +102,14 @@ class PairSums(NamedTuple):
 
 
 CHUNK = 4096
-"""Rows that are multiplied at once: the longer, the less adding up, and the more memory."""
+"""Rows multiplied at a time: more take memory, fewer take time."""
 
-FEW = 512  # fewer rows than this are multiplied in float64, which costs nothing and is when rounding would show
-BLOCK = 128  # columns of a symmetric product that are made at once: 7 / 12 of the work for a width of 768
+FEW = 512  # chunks of fewer rows are multiplied in float64: cheap, and rounding would show
+BLOCK = 128  # columns of a symmetric product at a time: 7 / 12 of the work for 768 columns
 
 
 class SideSums:
-    """The layers of one side: a chunk of their rows next to each other, and each layer's sums with itself."""
+    """Layers of one side of a comparison: a chunk of their rows side by side, and each layer's sums with itself."""
 
     def __init__(self, name: str, layers: Sequence[int]) -> None:
         self.name = name
@@ -124,14 +121,14 @@ class SideSums:
                 code="config.invalid-value",
             )
         self.widths: dict[int, int] = {}
-        """columns of each layer, once known"""
+        """number of columns of each layer, once known"""
         self.columns: list[slice] = []
-        """where each layer stands among all columns"""
+        """columns of each layer among all"""
         self.waiting_BS: torch.Tensor | None = None
-        """room for a chunk of rows"""
+        """buffer for a chunk of rows"""
 
     def take(self, batch: Mapping[int, Array] | Representations) -> dict[int, torch.Tensor]:
-        """The rows of each layer, checked."""
+        """Checked rows of each layer."""
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
             raise ConfigError(
@@ -152,7 +149,7 @@ class SideSums:
         return taken
 
     def check_widths(self, widths: Mapping[int, int]) -> None:
-        """Refuse rows of another width than before."""
+        """Check that layers have as many columns as before."""
         for layer, width in self.widths.items():
             if widths[layer] != width:
                 raise ConfigError(
@@ -162,7 +159,7 @@ class SideSums:
                 )
 
     def make_sums(self, widths: dict[int, int], device: torch.device) -> None:
-        """Sums of nothing yet."""
+        """Initialize the sums."""
         self.widths = widths
         ends = np.cumsum([widths[layer] for layer in self.layers]).tolist()
         self.columns = [slice(end - widths[layer], end) for layer, end in zip(self.layers, ends, strict=True)]
@@ -176,16 +173,16 @@ class SideSums:
         self._fourth_L = zeros(device, len(self.layers))
 
     def is_wide(self) -> bool:
-        """Whether the shift is no float32, so that rows must be counted from it in float64."""
+        """Whether the shift is not representable in float32, so that rows must be shifted in float64."""
         return not torch.equal(self.shift_S.float().double(), self.shift_S)
 
     def make_room(self, rows: int, dtype: torch.dtype, device: torch.device) -> None:
-        """Room for a chunk."""
+        """Allocate a chunk."""
         self.waiting_BS = torch.empty(rows, self.total, dtype=dtype, device=device)
 
     def put(self, at: int, layers: dict[int, torch.Tensor]) -> None:
-        """Copy rows into the chunk, counted from the shift where there is one."""
-        assert self.waiting_BS is not None  # noqa: S101 - there is room before anything is put
+        """Copy rows into the chunk, minus the shift if it is known."""
+        assert self.waiting_BS is not None  # noqa: S101 - for the type checker
         for columns, rows_BD in zip(self.columns, layers.values(), strict=True):
             place_BD = self.waiting_BS[at : at + len(rows_BD), columns]
             place_BD.copy_(rows_BD)
@@ -193,7 +190,7 @@ class SideSums:
                 place_BD -= self.shift_S[columns].to(place_BD.dtype)
 
     def chunk(self, count: int) -> torch.Tensor:
-        """The rows that wait, counted from the shift: the mean of the first chunk."""
+        """Waiting rows minus the shift, which is the mean of the first chunk."""
         assert self.waiting_BS is not None  # noqa: S101 - as above
         rows_BS = self.waiting_BS[:count]
         if not self.shifted:
@@ -202,7 +199,7 @@ class SideSums:
         return rows_BS.double() if count < FEW else rows_BS
 
     def set_shift(self, shift_S: torch.Tensor) -> None:
-        """Count rows from here on."""
+        """Set the point that rows are counted from."""
         self.shift_S = shift_S
         self.shifted = True
 
@@ -211,7 +208,7 @@ class SideSums:
         return torch.stack([rows_BS[:, columns].square().sum(dim=1) for columns in self.columns], dim=1)
 
     def add_own(self, rows_BS: torch.Tensor, lengths_BL: torch.Tensor, scratch: Scratch) -> None:
-        """Add to the sums of each layer alone and with itself; of a symmetric product, what is above the diagonal."""
+        """Add to the sums of each layer alone and with itself; of symmetric products only the upper triangle."""
         self._sum_S += rows_BS.sum(dim=0)
         self._squares_L += lengths_BL.sum(dim=0)
         self._fourth_L += lengths_BL.square().sum(dim=0)
@@ -226,17 +223,17 @@ class SideSums:
             scratch.add(self._own[place], product_DD)
 
     def layer(self, place: int, count: int) -> LayerSums:
-        """The sums of a layer alone."""
+        """Sums of a layer alone."""
         return LayerSums(count, self._sum_S[self.columns[place]], self._squares_L[place])
 
     def own(self, place: int) -> PairSums:
-        """The sums of a layer with itself."""
+        """Sums of a layer with itself."""
         above_DD = self._own[place].triu()
         by_length_D = self._by_length_S[self.columns[place]]
         return PairSums(above_DD + above_DD.triu(1).T, by_length_D, by_length_D, self._fourth_L[place])
 
     def shift_of(self, place: int) -> torch.Tensor:
-        """Where a layer's rows are counted from."""
+        """Shift of a layer."""
         return self.shift_S[self.columns[place]]
 
     def join(self, place: int, layer: LayerSums, own: PairSums) -> None:
@@ -249,32 +246,32 @@ class SideSums:
 
 
 def zeros(device: torch.device, *shape: int) -> torch.Tensor:
-    """Sums to add to."""
+    """Zero-initialized float64 sums."""
     return torch.zeros(shape, dtype=torch.float64, device=device)
 
 
 class Scratch:
-    """Places for results that are soon added to something: the same ones each time, as new memory takes time to get."""
+    """Reused buffers for products that are soon added to sums: allocating new memory takes time."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, int, torch.dtype], torch.Tensor] = {}
 
     def place(self, rows: int, columns: int, like: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
-        """A matrix to write into, on the device of another and of its type unless told."""
+        """A buffer, on the device of ``like`` and of its type unless given."""
         key = (rows, columns, dtype or like.dtype)
         if key not in self._places:
             self._places[key] = torch.zeros(rows, columns, dtype=key[2], device=like.device)
         return self._places[key]
 
     def add(self, sums: torch.Tensor, product: torch.Tensor) -> None:
-        """Add a product to float64 sums; float32 is converted first, as adding the two types as they are is slow."""
+        """Add a product to float64 sums; float32 is converted first, which is faster than mixing the types."""
         if product.dtype != sums.dtype:
             product = self.place(product.shape[0], product.shape[1], product, sums.dtype).copy_(product)
         sums += product
 
 
 def _checked(X: Array, name: str) -> torch.Tensor:
-    """:func:`isoglot.core.arrays.take_rows`, which looks at every number only if their sum is not finite."""
+    """:func:`isoglot.core.arrays.take_rows`, which examines single numbers only if their sum is not finite."""
     matrix_BD = to_matrix(X, name)
     rows_BD = matrix_BD.to(take_rows(matrix_BD[:1], name).dtype)
     return rows_BD if bool(torch.isfinite(rows_BD.sum())) else take_rows(rows_BD, name)

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from isoglot.model import EncoderLike
 
 SENTENCES = 500
-"""Built-in sentences of each language, unless told: a share of them has a 95 % interval of 4.4 points to either side at
-worst. Four times as many halve it, and take four times as long."""
+"""Default number of built-in sentences per language: a share has a 95 % interval of at most ±4.4 points. Four times as
+many halve it, and take four times as long.
+"""
 SentencePair = tuple[str, str]
 
 
 def language_for(encoder: EncoderLike, language: str) -> str:
-    """The language by the name an encoder has for it.
+    """Name of a language as an encoder knows it.
 
     English under a second name, ``en-x-two``, is ``en`` to an encoder that was trained on English alone.
     """
@@ -32,14 +33,14 @@ def language_for(encoder: EncoderLike, language: str) -> str:
 
 
 def trained_on(encoder: EncoderLike) -> tuple[str, ...]:
-    """The languages that an encoder says it was trained on; none where it does not say, as those of others."""
+    """Training languages of an encoder; empty if it has no record."""
     return tuple(getattr(getattr(encoder, "config", None), "languages", ()))
 
 
 def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
-    """What two encoders are to read where nobody says: the first language of the one, and another of the other's.
+    """Default languages of a comparison: the first language of one encoder, and another one of the other's.
 
-    Where both know one language alone, it is read twice, the second time under a second name.
+    If both know the same single language, it is read twice, the second time under a second name.
     """
     firsts, seconds = (trained_on(each) or each.vocabulary.languages for each in (one, other))
     if not firsts or not seconds:
@@ -49,20 +50,20 @@ def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
 
 
 def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "") -> None:
-    """Refuse too few sentences to say anything, or fewer than a measure needs.
+    """Check that there are enough sentences, for any measure and for the given ones.
 
     >>> check_count(5, ["cka", "mutual-knn"])
     Traceback (most recent call last):
     isoglot.core.errors.InputError: 5 sentences to compare; give at least 12 for mutual-knn, or leave that measure out
 
     Args:
-        sentences: How many there are.
-        measures: What is to be measured on them, by name.
-        option: What was set to that number, for the message.
+        sentences: Number of sentences.
+        measures: Names of the measures.
+        option: The option with that number, for the message.
 
     Raises:
-        ConfigError: There is no such measure.
-        InputError: The message has their number.
+        ConfigError: A measure does not exist.
+        InputError: There are too few.
     """
     from isoglot.compare.measures.paired_rows import FEWEST_ROWS
     from isoglot.compare.measures.registry import find_measure

@@ -1,9 +1,9 @@
-"""Rows without their strongest directions, for giving every figure with and without them.
+"""Removal of the top principal components, to report every value with and without them.
 
 In many encoders one to three columns are a hundred times larger than the rest (Timkey & van Schijndel 2021). Measures
-made of products see little else, so a high value may be that of these few alone.
+based on products see little else, so a high value may be due to these few alone.
 
-Shape legend: ``N`` items, ``D`` columns, ``K`` directions taken out.
+Shape legend: ``N`` items, ``D`` columns, ``K`` directions removed.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def without_top(X: ArrayT, k: int = 1) -> ArrayT:
-    """The rows without any part along their k top principal components, the mean's part included.
+    """Rows without their k top principal components, that of the mean included.
 
-    The components are those of the centered rows. Nothing is moved: what is left of the mean stays.
+    The components are those of the centered rows; the rest of the mean stays.
 
     >>> import numpy as np
     >>> rows = np.array([[100.0, 1.0], [-100.0, 1.0], [100.0, -1.0], [-100.0, -1.0]])
@@ -31,11 +31,11 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
 
     Args:
         X: N × D.
-        k: How many; 0 takes out nothing.
+        k: Number of components; 0 removes nothing.
 
     Raises:
-        ConfigError: There are not that many components with something left besides them.
-        InputError: The rows will not do.
+        ConfigError: There are not that many components with anything left besides them.
+        InputError: The rows are invalid.
     """
     given_ND = take_rows(X)
     N, D = given_ND.shape
@@ -55,7 +55,7 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
 
 
 def top_directions(centered_ND: torch.Tensor, k: int) -> torch.Tensor:
-    """The k top principal directions, from the smaller of the two square products."""
+    """The k top principal directions, from the smaller of the two Gram matrices."""
     N, D = centered_ND.shape
     directions_DK: torch.Tensor
     if D <= N:

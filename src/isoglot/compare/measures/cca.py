@@ -1,15 +1,14 @@
-"""Canonical correlations: how far the same directions, in whatever mixture of columns, are in both spaces.
+"""Canonical correlations: how far both spaces contain the same directions, as any linear combination of columns.
 
-Both spaces are first made of directions that do not correlate and have variance 1, so that a direction counts as much
-as any other, however little of the space varies along it. Plain CCA is the mean over all of them
-(:func:`mean_canonical_correlation`; Hotelling 1936). Two ways to deal with directions that hardly vary:
+Both spaces are whitened first, so that every direction counts the same, however little varies along it. Plain CCA is
+the mean over all directions (:func:`mean_canonical_correlation`; Hotelling 1936). Two ways to treat directions of low
+variance:
 
-- :func:`svcca` keeps the directions with 99 % of the variance and takes the plain mean (Raghu et al. 2017).
+- :func:`svcca` keeps the directions with 99 % of the variance and takes the mean (Raghu et al. 2017).
 - :func:`pwcca` keeps all and weights each by how much of X it accounts for (Morcos et al. 2018).
 
-N items span no more than N - 1 directions, so at least D + E - (N - 1) correlations are 1 whatever the items are: give
-more items than both sides have columns together (N > D + E, or 2 D of two spaces of one width), better several times as
-many.
+N items span at most N - 1 directions, so at least D + E - (N - 1) correlations are 1 whatever the items are: use more
+items than both sides have columns together (N > D + E), better several times as many.
 
 Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` and ``S`` directions kept of X and Y, ``C``
 canonical directions.
@@ -33,49 +32,49 @@ KEPT = 0.99
 
 
 class Basis(NamedTuple):
-    """The directions a space varies along."""
+    """Directions along which a space varies."""
 
     rows_ND: torch.Tensor
     """the space, centered"""
     directions_NR: torch.Tensor
-    """the items along them: columns of length 1 at right angles, those of most variance first"""
+    """orthonormal columns of item scores, highest variance first"""
     spread_R: torch.Tensor
-    """the singular values"""
+    """singular values"""
 
 
 def mean_canonical_correlation(X: Array, Y: Array) -> float:
-    """Mean canonical correlation over all directions: as many as the narrower space has.
+    """Mean canonical correlation over all directions, as many as the narrower space has.
 
     Args:
         X: N × D.
-        Y: N × E, the same items in the same order; N should be above D + E.
+        Y: N × E, the same items in the same order; N should exceed D + E.
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(mean_canonical_correlation(X, X @ np.array([[2.0, 0, 1], [0, 1, 5], [0, 0, 3]]) - 7), 6)
     1.0
 
     Raises:
-        InputError: The rows will not do, or all of a side are the same.
+        InputError: The rows are invalid, or those of one side are all equal.
     """
     own, other = bases_of(X, Y)
     return float(correlations(own.directions_NR, other.directions_NR)[1].mean())
 
 
 def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
-    """The mean canonical correlation of the directions with most of the variance.
+    """Mean canonical correlation of the directions with most of the variance.
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        kept: The share of the variance (of the squared singular values) that the kept directions have.
+        kept: Share of the variance (of the squared singular values) in the kept directions.
 
     Raises:
-        ConfigError: ``kept`` is no share.
-        InputError: The rows will not do, or all of a side are the same.
+        ConfigError: ``kept`` is not in (0, 1].
+        InputError: The rows are invalid, or those of one side are all equal.
     """
     if not 0 < kept <= 1:
         raise ConfigError(
-            f"kept = {kept} is no share of the variance",
+            f"kept = {kept} is not in (0, 1]",
             remedy=f"give a number up to 1, such as {KEPT}",
             code="config.invalid-value",
         )
@@ -87,17 +86,18 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
 
 
 def pwcca(X: Array, Y: Array) -> float:
-    """The mean canonical correlation, each weighted by how much of X its direction accounts for.
+    """Mean canonical correlation, each weighted by how much of X its direction accounts for.
 
-    X weights: a canonical direction h of X, of length 1 over the items, has the weight Σ_j |⟨h, x_j⟩| over the centered
-    columns x_j of X. So ``pwcca(X, Y)`` is not ``pwcca(Y, X)``, and turning X changes the weights.
+    A canonical direction h of X, of length 1 over the items, has the weight Σ_j |⟨h, x_j⟩| over the centered columns
+    x_j of
+    X. So ``pwcca(X, Y)`` is not ``pwcca(Y, X)``, and rotating X changes the weights.
 
     Args:
         X: N × D, whose columns give the weights.
         Y: N × E, the same items in the same order.
 
     Raises:
-        InputError: The rows will not do, or all of a side are the same.
+        InputError: The rows are invalid, or those of one side are all equal.
     """
     own, other = bases_of(X, Y)
     turn_RC, correlations_C = correlations(own.directions_NR, other.directions_NR)
@@ -107,7 +107,7 @@ def pwcca(X: Array, Y: Array) -> float:
 
 
 def bases_of(X: Array, Y: Array) -> tuple[Basis, Basis]:
-    """The directions of both spaces; those that are only the rounding of the numbers given are left out."""
+    """Directions of both spaces, without those that are only rounding."""
     bases = []
     for name, given, rows_ND in zip("XY", (X, Y), paired(X, Y), strict=True):
         rows_ND = in_range(rows_ND)  # noqa: PLW2901
@@ -115,7 +115,7 @@ def bases_of(X: Array, Y: Array) -> tuple[Basis, Basis]:
         shifted_ND = rows_ND - rows_ND[0]
         centered_ND = shifted_ND - shifted_ND.mean(dim=0)
         U_NR, spread_R, _ = torch.linalg.svd(centered_ND, full_matrices=False)
-        # Numbers up to 1, each rounded by up to eps: a matrix of such errors has no larger singular value.
+        # Entries up to 1 with errors up to eps: a matrix of such errors has no larger singular value.
         double = given.dtype in (np.float64, torch.float64)
         floor = torch.finfo(torch.float64 if double else torch.float32).eps * sum(side**0.5 for side in rows_ND.shape)
         rank = max(1, int((spread_R > floor).sum()))
@@ -124,7 +124,7 @@ def bases_of(X: Array, Y: Array) -> tuple[Basis, Basis]:
 
 
 def correlations(directions_NR: torch.Tensor, others_NS: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """How to turn the directions of X into canonical ones (R × C), and their correlations (C), the highest first."""
+    """Rotation of the directions of X to canonical ones (R × C), and their correlations (C), highest first."""
     turn_RC, values_C, _ = torch.linalg.svd(directions_NR.T @ others_NS, full_matrices=False)
     return turn_RC, values_C.clamp(max=1.0)
 
@@ -133,8 +133,8 @@ CCA = Measure(
     name="cca",
     title="CCA",
     meaning=(
-        "The mean canonical correlation of the two spaces; all directions count alike, those that hardly vary too."
-        " Give more items than both spaces have columns together: with fewer, some are 1 by counting alone."
+        "Mean canonical correlation; all directions count the same, even those of low variance. Use more items than"
+        " both spaces have columns together: with fewer, some correlations are 1 by construction."
     ),
     function=mean_canonical_correlation,
     invariances=unchanged_by("invertible", "translation"),
@@ -144,8 +144,8 @@ SVCCA = Measure(
     name="svcca",
     title="SVCCA",
     meaning=(
-        "How well the directions with 99 % of the variance of either space can be found in the other, on average;"
-        " near 1 for anything where the items are few beside the columns."
+        "Mean canonical correlation of the directions with 99 % of the variance; near 1 for any spaces with few items"
+        " relative to the columns."
     ),
     function=svcca,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
@@ -154,8 +154,8 @@ PWCCA = Measure(
     name="pwcca",
     title="PWCCA",
     meaning=(
-        "How well the directions of the first space can be found in the second, those that matter most to the first"
-        " weighing most; near 1 for anything where the items are few beside the columns."
+        "Mean canonical correlation, weighted by how much of the first space a direction accounts for; near 1 for any"
+        " spaces with few items relative to the columns."
     ),
     function=pwcca,
     invariances=unchanged_by("scaling", "translation", "permutation"),

@@ -1,6 +1,6 @@
-"""What a measure says about itself, as data: what it means, and what may be done to a space without changing it.
+"""Declaration of a measure: what it means, and which transformations of a space leave it unchanged.
 
-The tests are generated from these declarations: what is declared holds, and what is not is shown to fail.
+Tests are generated from these declarations: declared invariances hold, all others are shown to fail.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Invariance = Literal["orthogonal", "scaling", "translation", "invertible", "permutation", "rows"]
 
 INVARIANCES: dict[Invariance, str] = {
-    "orthogonal": "either space may be turned or mirrored: X Q",
-    "scaling": "either space may be made larger or smaller: a X, a > 0",
-    "translation": "either space may be moved: X + b",
-    "invertible": "either space may go through any matrix that has an inverse: X A",
-    "permutation": "the columns of either space may come in another order",
-    "rows": "the items may come in another order, the same on both sides",
+    "orthogonal": "rotations and reflections of either space: X Q",
+    "scaling": "scaling of either space: a X, a > 0",
+    "translation": "translation of either space: X + b",
+    "invertible": "invertible linear maps of either space: X A",
+    "permutation": "permutation of the columns of either space",
+    "rows": "the same permutation of the items on both sides",
 }
-"""A line for each; they speak of one space alone, except ``rows``."""
+"""Meaning of each; they apply to one space alone, except ``rows``."""
 
 _IMPLIED: dict[Invariance, frozenset[Invariance]] = {
     "orthogonal": frozenset({"permutation"}),
@@ -32,61 +32,61 @@ _IMPLIED: dict[Invariance, frozenset[Invariance]] = {
 
 
 class Half(Protocol):
-    """What a measure needs to know of one space."""
+    """State of a measure for one space."""
 
     def without(self, rows_G: torch.Tensor) -> Self:
-        """The same of all items but some, for less than computing it anew."""
+        """The same without some items, cheaper than from scratch."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Halves:
-    """A measure in two steps: each space by itself, then both together. Most of the work is in the first."""
+    """A measure in two steps, each space by itself and then both together; most of the work is in the first."""
 
     of: Callable[[torch.Tensor, str], Any]
-    """float64 rows (N × D), and what to call them, to a :class:`Half`"""
+    """float64 rows (N × D) and their name to a :class:`Half`"""
     alike: Callable[[Any, Any], float]
     """two of them to a number"""
     shuffled: Callable[[Any, Any, torch.Tensor], float]
-    """the same with the items of the second in another order, given as the numbers of its rows"""
+    """the same with the items of the second permuted, given as row numbers"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """A way to say how alike two spaces are."""
+    """A measure of the similarity of two spaces."""
 
     name: str
     """as in the registry and on the command line"""
     title: str
-    """as in a table or a figure"""
+    """as in tables and figures"""
     meaning: str
-    """one sentence in plain words"""
+    """one sentence"""
     function: Callable[[Any, Any], float]
     """X (N × D) and Y (N × E) to a number"""
     invariances: frozenset[Invariance]
-    """what leaves the number as it is; see :data:`INVARIANCES`"""
+    """transformations that leave the value unchanged; see :data:`INVARIANCES`"""
     kind: Literal["similarity", "distance"] = "similarity"
-    """more alike is higher, or lower"""
+    """whether similar spaces have high or low values"""
     ideal: float = 1.0
-    """the value of identical spaces"""
+    """value of identical spaces"""
     bounds: tuple[float, float] = (0.0, 1.0)
-    """the lowest and the highest value there can be"""
+    """lowest and highest possible value"""
     pairs: bool = True
-    """it looks at which item goes with which, so that shuffling the items of one side changes it"""
+    """whether the value depends on which item is paired with which"""
     symmetric: bool = True
-    """X and Y may change places"""
+    """whether X and Y may be swapped"""
     widths: Literal["any", "same"] = "any"
-    """whether X and Y must have as many columns"""
+    """whether X and Y must have the same number of columns"""
     fewest: int = 4
-    """the fewest rows it works on"""
+    """minimum number of rows"""
     rows: int | None = None
-    """the most rows it works on: :func:`compute` draws that many where there are more; None: any number"""
+    """maximum number of rows: :func:`compute` samples that many if there are more; None: any number"""
     rows_beyond_columns: bool = False
-    """it needs more rows than both spaces have columns together: with fewer, part of its value is counting alone"""
+    """whether it needs more rows than both spaces have columns together: with fewer, its value is too high"""
     halves: Halves | None = None
-    """the function in two steps, where shuffling items or leaving some out is then cheap"""
+    """the function in two steps, where permuting or leaving out items is then cheap"""
 
     def as_dict(self) -> dict[str, Any]:
-        """What it says about itself, for JSON; an infinite bound is None."""
+        """The declaration as JSON; an infinite bound is None."""
         low, high = (None if abs(bound) == float("inf") else bound for bound in self.bounds)
         return {
             "name": self.name,
@@ -106,7 +106,7 @@ class Measure:
 
 
 def unchanged_by(*names: Invariance) -> frozenset[Invariance]:
-    """The invariances with what they imply, and ``rows``, which every measure has.
+    """Invariances with those they imply, and ``rows``, which every measure has.
 
     >>> sorted(unchanged_by("orthogonal", "scaling"))
     ['orthogonal', 'permutation', 'rows', 'scaling']

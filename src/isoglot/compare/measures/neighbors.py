@@ -1,4 +1,4 @@
-"""Mutual nearest neighbors: do the items have the same neighbors in both spaces? (Huh et al. 2024).
+"""Mutual nearest neighbors: whether items have the same neighbors in both spaces (Huh et al. 2024).
 
 Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
 """
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from isoglot.core.arrays import Array
 
 NEIGHBORS = 10
-SPARE = 4  # times as many are found, so that there are enough where a tenth of the items is left out
+SPARE = 4  # times as many are found, enough where a tenth of the items is left out
 
 
 def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBORS) -> float:
-    """The share of an item's k nearest neighbors in X that are among its k nearest in Y, on average over the items.
+    """Share of an item's k nearest neighbors in X that are among its k nearest in Y, mean over items.
 
-    Nearest by the cosine; an item is no neighbor of its own, and among equally near ones the first comes first. Spaces
-    that have nothing to do with each other share k / (N - 1) of the neighbors.
+    Neighbors are by cosine; an item is not its own neighbor, and ties are broken by order. Unrelated spaces share
+    k / (N - 1) of the neighbors.
 
     Args:
         X: N × D.
         Y: N × E, the same items in the same order.
-        k: How many neighbors.
+        k: Number of neighbors.
 
     Raises:
         ConfigError: ``k`` is below 1.
-        InputError: The rows will not do, one is all zeros, all of a side are the same, or there are too few to have k
-            neighbors and others.
+        InputError: The rows are invalid, one is all zeros, those of one side are all equal, or there are fewer than k +
+            2.
     """
     X_ND, Y_NE = paired(X, Y)
     return shared_neighbors(Nearest.of(X_ND, "X", k), Nearest.of(Y_NE, "Y", k))
@@ -46,14 +46,14 @@ def mutual_knn(X: Array, Y: Array, *, k: int = NEIGHBORS) -> float:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The nearest others of every item of one space.
+    """Nearest other items of every item of one space.
 
     Attributes:
-        name: What error messages call the space.
+        name: Name of the space in error messages.
         rows_ND: The space.
-        items_N: The number of each row; others are called by it.
-        nearest_NS: The nearest others, the nearest first: more than K, for when some are left out.
-        k: How many of them count.
+        items_N: Number of each row, by which other items refer to it.
+        nearest_NS: Nearest other items, nearest first: more than K, for when some are left out.
+        k: Number of neighbors that count.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Nearest:
 
     @classmethod
     def of(cls, rows_ND: torch.Tensor, name: str, k: int = NEIGHBORS) -> Nearest:
-        """The neighbors in a space; errors as for :func:`mutual_knn`."""
+        """Neighbors in a space; errors as for :func:`mutual_knn`."""
         nearest_NS = nearest_others(rows_ND, max(k, min(SPARE * k, len(rows_ND) - 2)), name)
         return cls(name, rows_ND, torch.arange(len(rows_ND), device=rows_ND.device), nearest_NS, k)
 
     def without(self, rows_G: torch.Tensor) -> Nearest:
-        """The same of all items but some: the next nearest take their places."""
+        """The same without some items: the next nearest take their places."""
         left_N = torch.ones(len(self.items_N), dtype=torch.bool, device=rows_G.device)
         left_N[rows_G] = False
         rows_ND, items_N, nearest_NS = self.rows_ND[left_N], self.items_N[left_N], self.nearest_NS[left_N]
@@ -83,12 +83,12 @@ class Nearest:
 
 
 def shared_neighbors(own: Nearest, other: Nearest) -> float:
-    """The share of neighbors in the one space that are neighbors in the other."""
+    """Share of neighbors in one space that are neighbors in the other."""
     return _shared(own.nearest_NS[:, : own.k], other.nearest_NS[:, : other.k])
 
 
 def shared_shuffled(own: Nearest, other: Nearest, order_N: torch.Tensor) -> float:
-    """The same with the items of the other space in another order: they keep their neighbors under other numbers."""
+    """The same with the items of the other space permuted."""
     return _shared(own.nearest_NS[:, : own.k], order_N.argsort()[other.nearest_NS[order_N, : other.k]])
 
 
@@ -97,11 +97,11 @@ def _shared(own_NK: torch.Tensor, other_NK: torch.Tensor) -> float:
 
 
 def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
-    """The k nearest of every row among the others by the cosine, N × K, the nearest first.
+    """The k nearest other rows of every row by cosine, N × K, nearest first.
 
     Raises:
         ConfigError: ``k`` is below 1.
-        InputError: A row is all zeros, all are the same, or there are fewer than k + 2.
+        InputError: A row is all zeros, all are equal, or there are fewer than k + 2.
     """
     if k < 1:
         raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor", code="config.invalid-value")
@@ -115,7 +115,7 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
     refuse_zeros(rows_ND, name)
     rows_ND = in_range(rows_ND)
     found = torch.as_tensor(nearest(rows_ND, rows_ND, k + 1).indices_NK)
-    # Among its duplicates a row need not come first, nor at all: then the last is one too many.
+    # Among duplicates a row may not be its own nearest: then the last neighbor is dropped.
     is_self = found == torch.arange(len(rows_ND), device=found.device)[:, None]
     is_self[:, -1] |= ~is_self.any(dim=1)
     return found[~is_self].view(len(rows_ND), k)

@@ -1,4 +1,4 @@
-"""Average neuron-wise correlation, ANC: do the same columns say the same? (Del & Fishel 2022).
+"""Average neuron-wise correlation (ANC): whether the same columns carry the same information (Del & Fishel 2022).
 
 Shape legend: ``N`` items, ``D`` columns.
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def anc(X: Array, Y: Array) -> float:
-    """The correlation of each column of X with the same column of Y over the items, averaged over the columns.
+    """Correlation of each column of X with the same column of Y over the items, mean over columns.
 
-    With its sign, as the authors compute it: a neuron that says the opposite counts against. For two languages in one
-    model, whose columns are the same neurons. A column that does not vary in either space is left out; one that varies
-    in one of them only has no correlation, and counts as 0.
+    Signed, as the authors compute it. For two languages in one model, whose columns are the same neurons. A column that
+    is
+    constant in both spaces is left out; one that is constant in one of them counts as 0.
 
     Raises:
-        InputError: The rows will not do, the spaces have different widths, or all rows of a side are the same.
+        InputError: The rows are invalid, the spaces have different widths, or the rows of one side are all equal.
     """
     X_ND, Y_ND = paired(X, Y)
     if X_ND.shape[1] != Y_ND.shape[1]:
@@ -42,7 +42,7 @@ def anc(X: Array, Y: Array) -> float:
 
 
 def _standardized(X_ND: torch.Tensor) -> torch.Tensor:
-    """Columns with mean 0 and length 1; those that do not vary are zeros."""
+    """Columns with mean 0 and length 1; constant columns become zeros."""
     shifted_ND = _over_largest(_over_largest(X_ND) - _over_largest(X_ND)[0])
     centered_ND = shifted_ND - shifted_ND.mean(dim=0)
     length_D: torch.Tensor = centered_ND.norm(dim=0)
@@ -57,7 +57,7 @@ def _over_largest(X_ND: torch.Tensor) -> torch.Tensor:
 ANC = Measure(
     name="anc",
     title="ANC",
-    meaning="How well each neuron of one space correlates with the same neuron of the other, on average.",
+    meaning="Mean correlation of each neuron of one space with the same neuron of the other.",
     function=anc,
     invariances=unchanged_by("scaling", "translation"),
     bounds=(-1.0, 1.0),

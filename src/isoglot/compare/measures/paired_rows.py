@@ -1,6 +1,6 @@
-"""Two spaces at the door: the same items as rows of both, centered and scaled so that nothing overflows.
+"""Input of the measures: two spaces with the same items as rows, centered and scaled without overflow.
 
-Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` columns that are left.
+Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``R`` remaining columns.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def centered_pair(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def centered(X_ND: torch.Tensor, name: str) -> torch.Tensor:
-    """The rows with mean 0 and Frobenius norm 1.
+    """Rows with mean 0 and Frobenius norm 1.
 
     Raises:
-        InputError: All rows are the same: there is nothing to compare.
+        InputError: All rows are equal.
     """
-    # The first row goes first: of equal rows nothing is left, not even rounding.
+    # Subtracting the first row leaves exactly zero of equal rows.
     X_ND = in_range(X_ND)
     refuse_equal_rows(X_ND, name)
     shifted_ND = in_range(X_ND - X_ND[0])
@@ -59,10 +59,10 @@ def centered(X_ND: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
-    """Refuse a space without variance.
+    """Check that a space has variance.
 
     Raises:
-        InputError: All rows are the same.
+        InputError: All rows are equal.
     """
     if bool((X_ND[0] == X_ND).all()):
         raise InputError(
@@ -71,10 +71,10 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
 
 
 def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
-    """Refuse a space of whose similarities centering leaves no more than a share.
+    """Check that centering leaves more of a space's similarities than rounding.
 
     Raises:
-        InputError: No more than rounding is left.
+        InputError: It does not.
     """
     if left <= share * size:
         raise InputError(
@@ -85,7 +85,7 @@ def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
 
 
 def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
-    """The rows as they are, with Frobenius norm 1.
+    """Rows with Frobenius norm 1, not centered.
 
     Raises:
         InputError: All numbers are zero.
@@ -97,7 +97,7 @@ def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def in_range(X_ND: torch.Tensor) -> torch.Tensor:
-    """The numbers over the largest: the squares of 1e-200 and of 1e200 are no floats."""
+    """Numbers divided by the largest, so that squares neither overflow nor vanish."""
     return X_ND / X_ND.abs().max().clamp(min=torch.finfo(X_ND.dtype).tiny)
 
 
@@ -107,7 +107,7 @@ def _of_norm_1(X_ND: torch.Tensor) -> torch.Tensor:
 
 
 def narrowed(X_ND: torch.Tensor) -> torch.Tensor:
-    """The rows turned into as few columns as N rows can need, N × min(N, D): lengths and angles are the same."""
+    """Rows rotated into min(N, D) columns; lengths and angles stay the same."""
     if X_ND.shape[1] <= X_ND.shape[0]:
         return X_ND
     triangle_NN: torch.Tensor = torch.linalg.qr(X_ND.T, mode="r").R
@@ -115,5 +115,5 @@ def narrowed(X_ND: torch.Tensor) -> torch.Tensor:
 
 
 def above_diagonal(square_NN: torch.Tensor) -> torch.Tensor:
-    """The entries above the diagonal, row by row: every pair of items once."""
+    """Entries above the diagonal, row by row: every pair of items once."""
     return torch.cat([square_NN[row, row + 1 :] for row in range(len(square_NN))])

@@ -1,4 +1,4 @@
-"""How far two spaces are in shape once one is turned onto the other (Williams et al. 2021; Ding et al. 2021).
+"""Procrustes distance: the difference in shape after an optimal rotation (Williams et al. 2021; Ding et al. 2021).
 
 Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y.
 """
@@ -17,17 +17,18 @@ from isoglot.compare.measures.paired_rows import centered, narrowed, paired
 if TYPE_CHECKING:
     from isoglot.core.arrays import Array
 
-_SMALL = 1e-3  # of 1 less the cosine: above it, the angle is as sure as the cosine
+_SMALL = 1e-3  # of 1 - cosine: above it, the angle is as precise as the cosine
 
 
 def procrustes_distance(X: Array, Y: Array) -> float:
-    """The angle between two spaces, both centered and of Frobenius norm 1, once X is turned onto Y as well as can be.
+    """Angle between two spaces, centered and with Frobenius norm 1, after the optimal rotation of X onto Y.
 
-    The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a direction in common.
-    It is a metric: the way over a third space is never shorter. The narrower space is filled up with zeros.
+    The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a common direction. It
+    is
+    a metric. The narrower space is padded with zeros.
 
     Raises:
-        InputError: The rows will not do, or all of a side are the same.
+        InputError: The rows are invalid, or those of one side are all equal.
     """
     X_ND, Y_NE = paired(X, Y)
     return angle(CenteredShape.of(X_ND, "X"), CenteredShape.of(Y_NE, "Y"))
@@ -35,42 +36,42 @@ def procrustes_distance(X: Array, Y: Array) -> float:
 
 @dataclass(frozen=True)
 class CenteredShape:
-    """A space with mean 0 and Frobenius norm 1, in as few columns as its rows can need."""
+    """A space with mean 0 and Frobenius norm 1, in at most N columns."""
 
     name: str
     rows_ND: torch.Tensor
 
     @classmethod
     def of(cls, rows_ND: torch.Tensor, name: str) -> CenteredShape:
-        """The shape of a space.
+        """Centered shape of a space.
 
         Raises:
-            InputError: All rows are the same.
+            InputError: All rows are equal.
         """
         return cls(name, narrowed(centered(rows_ND, name)))
 
     def without(self, rows_G: torch.Tensor) -> CenteredShape:
-        """The same of all items but some."""
+        """The same without some items."""
         left_N = torch.ones(len(self.rows_ND), dtype=torch.bool, device=rows_G.device)
         left_N[rows_G] = False
         return CenteredShape.of(self.rows_ND[left_N], self.name)
 
 
 def angle(own: CenteredShape, other: CenteredShape) -> float:
-    """The angle between two shapes once one is turned onto the other."""
+    """Angle between two shapes after the optimal rotation."""
     X_ND, Y_NE = sorted((own.rows_ND, other.rows_ND), key=lambda side: side.shape[1])
     product_DE = X_ND.T @ Y_NE
     left = 1 - float(torch.linalg.svdvals(product_DE).sum())
     if left > _SMALL:
         chord = math.sqrt(2 * left)
-    else:  # the cosine of a small angle is 1 up to rounding
+    else:  # the cosine of a small angle is 1 up to rounding: use the chord
         U_DD, _, Vt_DE = torch.linalg.svd(product_DE, full_matrices=False)
         chord = float((X_ND @ (U_DD @ Vt_DE) - Y_NE).norm())
     return min(2 * math.asin(min(chord / 2, 1.0)), math.pi / 2)
 
 
 def angle_shuffled(own: CenteredShape, other: CenteredShape, order_N: torch.Tensor) -> float:
-    """The same with the items of the other in another order."""
+    """The same with the items of the other shape permuted."""
     return angle(own, CenteredShape(other.name, other.rows_ND[order_N]))
 
 

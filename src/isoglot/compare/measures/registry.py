@@ -1,4 +1,4 @@
-"""All measures by name, and one way to compute any of them."""
+"""All measures by name, and one function to compute any of them."""
 
 from __future__ import annotations
 
@@ -40,43 +40,45 @@ MEASURES: dict[str, Measure] = {
         spectral.SPECTRAL,
     )
 }
-"""Every measure by its name, in the order of a table."""
+"""Every measure by name, in the order of tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A measure's value, and how many of the items it was computed on."""
+    """Value of a measure, and the number of items it was computed on."""
 
     value: float
     rows_used: int
-    """items it was computed on"""
+    """number of items used"""
     of: int
-    """items there were"""
+    """number of items given"""
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """JSON-serializable form."""
         return asdict(self)
 
 
 def find_measure(name: str) -> Measure:
-    """The measure of that name.
+    """Measure by name.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: It does not exist.
     """
     if name not in MEASURES:
-        raise ConfigError(f"no measure {shown(name)}", remedy=nearest_name(name, MEASURES), code="config.unknown-name")
+        raise ConfigError(
+            f"unknown measure {shown(name)}", remedy=nearest_name(name, MEASURES), code="config.unknown-name"
+        )
     return MEASURES[name]
 
 
 def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
-    """Any measure; of more rows than it takes, as many as it takes are drawn.
+    """Compute any measure; if there are more rows than it takes, a random sample of them.
 
     Args:
         name: One of :data:`MEASURES`.
         X: N × D.
         Y: N × E, the same items in the same order.
-        seed: Chooses the rows; the same for every measure that takes as many.
+        seed: Random seed of the sample; the same rows for every measure that takes as many.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(30, 5))
@@ -85,8 +87,8 @@ def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
     (1.0, 30)
 
     Raises:
-        ConfigError: There is no such measure.
-        InputError: The rows will not do.
+        ConfigError: The measure does not exist.
+        InputError: The rows are invalid.
     """
     measure = find_measure(name)
     count = len(paired(X, Y)[0])

@@ -1,4 +1,4 @@
-"""Representational similarity analysis, RSA: do both spaces rank the pairs of items alike? (Kriegeskorte et al. 2008).
+"""Representational similarity analysis (RSA): whether both spaces rank pairs of items alike (Kriegeskorte et al. 2008).
 
 Shape legend: ``N`` items, ``D`` columns of X, ``P`` pairs of items.
 """
@@ -21,16 +21,17 @@ from isoglot.core.errors import InputError
 if TYPE_CHECKING:
     from isoglot.core.arrays import Array
 
-_DECIMALS = 12  # dissimilarities that differ by less are equal: that is how far rounding goes
+_DECIMALS = 12  # dissimilarities that differ by less are equal up to rounding
 
 
 def rsa(X: Array, Y: Array) -> float:
-    """Spearman's correlation of the dissimilarities of all pairs of items in X with those in Y.
+    """Spearman correlation of the dissimilarities of all pairs of items in X with those in Y.
 
-    Two items are as dissimilar as 1 - r, r the correlation of their rows. Only the order of the dissimilarities counts.
+    The dissimilarity of two items is 1 - r, r the correlation of their rows. Only the order of the dissimilarities
+    counts.
 
     Raises:
-        InputError: The rows will not do, a row is of one number, or all pairs of a side are equally dissimilar.
+        InputError: The rows are invalid, a row is constant, or all pairs of one side are equally dissimilar.
     """
     X_ND, Y_NE = paired(X, Y)
     return ranked_alike(RankedPairs.of(X_ND, "X"), RankedPairs.of(Y_NE, "Y"))
@@ -38,14 +39,14 @@ def rsa(X: Array, Y: Array) -> float:
 
 @dataclass(frozen=True)
 class RankedPairs:
-    """The pairs of items of one space, ranked by their dissimilarity.
+    """Pairs of items of one space, ranked by dissimilarity.
 
     Attributes:
-        name: What error messages call the space.
-        items_2P: The two items of every pair there could be.
-        sorted_P: The dissimilarities, the lowest first; of the pairs that are left.
-        pairs_P: The pair of each.
-        ranks_P: For every pair there could be its rank less the mean, of norm 1; 0 for those left out.
+        name: Name of the space in error messages.
+        items_2P: The two items of every possible pair.
+        sorted_P: Dissimilarities of the remaining pairs, lowest first.
+        pairs_P: Pair of each.
+        ranks_P: For every possible pair its rank minus the mean, with norm 1; 0 for those left out.
     """
 
     name: str
@@ -56,10 +57,10 @@ class RankedPairs:
 
     @classmethod
     def of(cls, rows_ND: torch.Tensor, name: str) -> RankedPairs:
-        """The pairs of a space.
+        """Pairs of a space.
 
         Raises:
-            InputError: A row is of one number, or all pairs are equally dissimilar.
+            InputError: A row is constant, or all pairs are equally dissimilar.
         """
         values_P = dissimilarities(rows_ND, name)
         order_P = _order(values_P)
@@ -81,7 +82,7 @@ class RankedPairs:
         return cls(name, items_2P, sorted_P, pairs_P, ranks_P)
 
     def without(self, rows_G: torch.Tensor) -> RankedPairs:
-        """The same of all items but some: what is left is sorted already."""
+        """The same without some items; the rest stays sorted."""
         kept_N = torch.ones(int(self.items_2P[1, -1]) + 1, dtype=torch.bool, device=rows_G.device)
         kept_N[rows_G] = False
         kept_P = (kept_N[self.items_2P[0]] & kept_N[self.items_2P[1]])[self.pairs_P].nonzero()[:, 0]
@@ -89,7 +90,7 @@ class RankedPairs:
 
     @cached_property
     def square(self) -> torch.Tensor:
-        """The ranks in a matrix of items × items, each twice."""
+        """Ranks as a symmetric matrix of items × items."""
         items = int(self.items_2P[1, -1]) + 1
         ranks_NN = torch.zeros(items, items, dtype=torch.float64, device=self.ranks_P.device)
         ranks_NN[self.items_2P[0], self.items_2P[1]] = self.ranks_P
@@ -97,23 +98,23 @@ class RankedPairs:
 
 
 def ranked_alike(own: RankedPairs, other: RankedPairs) -> float:
-    """Spearman's correlation of two rankings of the same pairs."""
+    """Spearman correlation of two rankings of the same pairs."""
     return max(-1.0, min(1.0, float(own.ranks_P @ other.ranks_P)))
 
 
 def ranked_shuffled(own: RankedPairs, other: RankedPairs, order_N: torch.Tensor) -> float:
-    """The same with the items of the other space in another order: its pairs keep their ranks."""
+    """The same with the items of the other space permuted."""
     moved_NN = other.square.index_select(0, order_N).index_select(1, order_N)
     return max(-1.0, min(1.0, float(own.square.view(-1) @ moved_NN.view(-1)) / 2))
 
 
 def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
-    """1 - r of every pair of rows once, r the correlation of two rows over the columns.
+    """Dissimilarity 1 - r of every pair of rows, r the correlation of two rows over the columns.
 
     Raises:
-        InputError: A row is of one number.
+        InputError: A row is constant.
     """
-    # The first column goes first: of a row of one number nothing is left, not even rounding.
+    # Subtracting the first column leaves exactly zero of a constant row.
     level_ND = in_range(rows_ND)
     level_ND = level_ND - level_ND[:, :1]
     flat_N = ~level_ND.any(dim=1)
@@ -130,7 +131,7 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
 
 
 def average_ranks(values_P: torch.Tensor) -> torch.Tensor:
-    """The ranks from 1; equal values share the mean of the ranks they take up.
+    """Ranks from 1; equal values share the mean of their ranks.
 
     >>> average_ranks(torch.tensor([3.0, 1.0, 3.0, 2.0])).tolist()
     [3.5, 1.0, 3.5, 2.0]
@@ -142,14 +143,14 @@ def average_ranks(values_P: torch.Tensor) -> torch.Tensor:
 
 
 def _ranks_in_order(sorted_P: torch.Tensor) -> torch.Tensor:
-    """The ranks of values that are sorted."""
+    """Ranks of sorted values."""
     _, counts = torch.unique_consecutive(sorted_P, return_counts=True)
     shared: torch.Tensor = counts.cumsum(dim=0).double() - (counts - 1) / 2
     return shared if len(shared) == len(sorted_P) else shared.repeat_interleave(counts)
 
 
 def _order(values_P: torch.Tensor) -> torch.Tensor:
-    """What sorts the values; NumPy is three times as fast on a CPU."""
+    """Permutation that sorts the values; NumPy is three times as fast on a CPU."""
     if values_P.device.type == "cpu":
         return torch.from_numpy(np.argsort(values_P.numpy()))
     return values_P.argsort()

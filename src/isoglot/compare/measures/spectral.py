@@ -1,6 +1,6 @@
-"""Spectral similarity: are the graphs of who is near whom alike, whoever is who? (Søgaard et al. 2018).
+"""Spectral similarity: whether the neighborhood graphs of two spaces are similar, whatever the items.
 
-Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
+Reference: Søgaard et al. (2018). Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
 """
 
 from __future__ import annotations
@@ -18,32 +18,34 @@ if TYPE_CHECKING:
     from isoglot.core.arrays import Array
 
 ENERGY = 0.9
-SAMPLED = 2000  # the eigenvalues of N × N take N³
+SAMPLED = 2000  # eigenvalues of N × N cost N³
 
 
 def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float = ENERGY) -> float:
-    """The eigenvector similarity of Søgaard et al., which is a distance: 0 for the same graph, and no upper bound.
+    """Eigenvector similarity of Søgaard et al. (2018), a distance: 0 for the same graph, without an upper bound.
 
-    In each space an edge joins two items where one is among the k nearest of the other, by the cosine. Compared are the
-    largest eigenvalues of the graphs' Laplacians, as many as make up 90 % of the sum in the space that needs fewer: the
-    sum of their squared differences. It grows with the number of items.
+    In each space an edge joins two items if one is among the k nearest of the other, by cosine. The measure is the sum
+    of
+    squared differences of the largest eigenvalues of the graphs' Laplacians, as many as make up 90 % of the sum in the
+    space that needs fewer. It grows with the number of items.
 
-    It does not see which item is which: shuffling the rows of one space changes nothing, so that it needs no parallel
-    items at all, and says nothing of whether the right ones are near.
+    It ignores which item is which: permuting the rows of one space changes nothing. So it needs no parallel items, and
+    does not tell whether the right ones are close.
 
     Args:
         X: N × D.
         Y: N × E.
-        k: How many neighbors.
-        energy: The share of the sum of the eigenvalues that is compared.
+        k: Number of neighbors.
+        energy: Share of the sum of the eigenvalues that is compared.
 
     Raises:
-        ConfigError: ``k`` is below 1, or ``energy`` is no share.
-        InputError: The rows will not do, one is all zeros, all of a side are the same, or there are fewer than k + 2.
+        ConfigError: ``k`` is below 1, or ``energy`` is not in (0, 1].
+        InputError: The rows are invalid, one is all zeros, those of one side are all equal, or there are fewer than k +
+            2.
     """
     if not 0 < energy <= 1:
         raise ConfigError(
-            f"energy = {energy} is no share",
+            f"energy = {energy} is not in (0, 1]",
             remedy=f"give a number up to 1, such as {ENERGY}",
             code="config.invalid-value",
         )
@@ -55,7 +57,7 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float
 
 
 def laplacian_spectrum(neighbors_NK: torch.Tensor) -> torch.Tensor:
-    """The eigenvalues of degree - adjacency, the largest first; an edge where either is a neighbor of the other."""
+    """Eigenvalues of degree - adjacency, largest first; an edge joins items if either is a neighbor of the other."""
     count = len(neighbors_NK)
     edges_NN = torch.zeros(count, count, dtype=torch.float64, device=neighbors_NK.device)
     edges_NN.scatter_(1, neighbors_NK, 1.0)
