@@ -357,7 +357,7 @@ def test_a_layer_is_chosen_on_dev_and_the_aligner_used_again(isoglot, model: str
     lines = (out / "layers.csv").read_text().splitlines()
     assert lines[0].startswith("layer,rule,threshold,center,aer,precision")
     assert len(lines) == 1 + 3 * 2 * 10
-    page = (out / "layers.html").read_text()
+    page = (out / "index.html").read_text()
     assert "<svg" in page
     assert "softmax, means removed" in page
     record = read_json(out / "run.json")
@@ -400,7 +400,7 @@ def test_a_layer_without_dev(isoglot, model: str, bitext: list[str], tmp_path: P
     facts = json.loads(result.out)
     assert facts["way"] == {"layer": 2, "rule": "softmax", "threshold": 0.15, "center": "mean"}
     assert facts["pairs"]["one_sided"] == 5
-    assert not (tmp_path / "out" / "layers.html").exists()
+    assert not (tmp_path / "out" / "index.html").exists()
     result = isoglot(*command, "--layer", "9")
     assert "there is no layer 9; choose from 0 (the embeddings) to 2, or auto\n" in result.err
 

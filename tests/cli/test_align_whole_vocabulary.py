@@ -124,7 +124,7 @@ def test_every_sentence_says_the_method_and_the_candidates(isoglot, planted: Pla
     assert said in shown.out
     assert "fr to ru by CSLS (K = 10) among 500 candidates (whole vocabulary), ru to fr among 400" in shown.out
     assert "Fitted on the whole vocabularies: 400 fr and 500 ru words" in shown.out
-    page = (tmp_path / "map" / "figure.html").read_text()
+    page = (tmp_path / "map" / "index.html").read_text()
     assert said in page
     assert "(whole vocabulary), ru to fr among 400" in page
 

@@ -82,10 +82,10 @@ def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path,
     assert result.code == 0, result.err
     lines = result.out.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["0", "1", "2"]
-    assert f"The page is {tmp_path}/out/compare.html" in result.out
+    assert f"The page is {tmp_path}/out/index.html" in result.out
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {
-        "compare.html", "compare.json", "grid.svg", "measures.csv", "run.json",
+        "index.html", "compare.json", "grid.svg", "measures.csv", "run.json",
     }  # fmt: skip
     value = read_json(out / "compare.json")
     head = ["layer", "CKA, debiased", "95 % interval", "random pairs", "floor", "ceiling", "place", "without top 1"]
@@ -104,7 +104,7 @@ def test_two_encoders_leave_a_page_a_grid_tables_and_a_record(run, folder: Path,
     assert (record["status"], len(record["outputs"])) == ("finished", 4)
     assert sum(name.endswith(("p.en", "p.fr")) for name in record["inputs"]) == 2
     assert any(name.endswith("run/best/encoder.json") for name in record["inputs"])
-    page = (out / "compare.html").read_text()
+    page = (out / "index.html").read_text()
     assert page.count("<svg") == 5
     assert "reading en" in page
 
@@ -121,7 +121,7 @@ def test_sentences_that_are_cut_are_counted(run, tmp_path: Path, words: tuple[st
     said = "Longer than the model takes, and cut: 1 of 12 en sentences"
     assert said in result.out
     assert read_json(tmp_path / "out" / f"{name}.json")["cut"] == [1, 0]
-    assert said in (tmp_path / "out" / f"{name}.html").read_text()
+    assert said in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_sentences_that_are_cut_are_counted_in_the_grid(isoglot, folder: Path, tmp_path: Path):
@@ -134,7 +134,7 @@ def test_sentences_that_are_cut_are_counted_in_the_grid(isoglot, folder: Path, t
     result = isoglot("compare", "grid", str(tmp_path / "grid.toml"), "--device", "cpu", "--out", str(tmp_path / "out"))
     said = "en-fr, bilingual: Longer than the model takes, and cut: 1 of 12 en sentences"
     assert said in result.out
-    assert said in (tmp_path / "out" / "figure7.html").read_text()
+    assert said in (tmp_path / "out" / "index.html").read_text()
     assert read_json(tmp_path / "out" / "figure7.json")["columns"][0]["rows"]["bilingual"]["cut"] == [1, 0]
 
 
@@ -169,7 +169,7 @@ def test_the_grid(run, folder: Path, tmp_path: Path):
     assert [column["name"] for column in value["columns"]] == ["en-fr", "en-zh"]
     assert value["columns"][0]["paper_average"] == {"bilingual": 0.69, "monolingual": 0.58, "random": 0.46}
     assert {claim["name"] for claim in value["claims"]} == {"W13", "W14", "W15"}
-    page = (tmp_path / "out" / "figure7.html").read_text()
+    page = (tmp_path / "out" / "index.html").read_text()
     assert "url(#gap)" in page
     assert "not ours" in page
     ElementTree.parse(tmp_path / "out" / "figure7.svg")  # noqa: S314 - we wrote it
@@ -193,7 +193,7 @@ def test_emergence(run, tmp_path: Path):
     assert [line.split()[0] for line in result.out.splitlines()[2:5]] == ["2", "4", "6"]
     value = read_json(tmp_path / "out" / "emergence.json")
     assert [moment["step"] for moment in value["moments"]] == [2, 4, 6]
-    page = (tmp_path / "out" / "emergence.html").read_text()
+    page = (tmp_path / "out" / "index.html").read_text()
     assert "<polyline" in page
     assert "text seen, million tokens" in page
     assert len((tmp_path / "out" / "emergence.csv").read_text().splitlines()) == 1 + 3 * 3
@@ -288,7 +288,7 @@ def test_a_model_folder_may_have_control_characters_in_its_name(run, folder: Pat
     result = run(str(model), *FILES, "--measure", "cka", "--draws", "20", "--device", "cpu")
     assert result.code == 0, result.err
     assert "␛[31mred␇�[bold]" in result.out
-    for text in (result.out, result.err, (tmp_path / "out" / "compare.html").read_text("utf-8")):
+    for text in (result.out, result.err, (tmp_path / "out" / "index.html").read_text("utf-8")):
         assert not {"\x1b", "\x07", "\x9b"} & set(text)
     for path in (tmp_path / "out").glob("*.svg"):
         ElementTree.fromstring(path.read_text("utf-8"))  # noqa: S314 - our own drawing

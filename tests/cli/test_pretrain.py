@@ -247,7 +247,7 @@ def test_every_verb_opens_the_best_weights_of_a_run_unless_told_and_says_which(i
         perplexity = opened[str(run / name)]["dev_perplexity"]["en"]
         assert (
             f"{run / name}: {name} weights, step {step}, dev perplexity en {perplexity:.1f}"
-            in (out / "compare.html").read_text()
+            in (out / "index.html").read_text()
         )
     assert (
         best["perplexity"]

@@ -195,7 +195,7 @@ def test_translate_with_references_and_files_of_its_own(steer, tmp_path: Path):
     rows = (out / "translations.tsv").read_text().splitlines()
     assert rows[0] == "en\tfr alpha=1\tfr alpha=2\treference"
     assert len(rows) == 7
-    assert "class='switched'" in (out / "translations.html").read_text()
+    assert "class='switched'" in (out / "index.html").read_text()
     assert read_json(out / "run.json")["status"] == "finished"
 
 
@@ -234,7 +234,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     assert facts["table2"][0]["row"] == "BLEU-1, unchanged source"
     assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": None, "fr": None}
     assert len((out / "sweep.csv").read_text().splitlines()) == 19
-    page = (out / "sweep.html").read_text()
+    page = (out / "index.html").read_text()
     assert page.count("<svg") == 10  # two charts and three heat maps of each way
     assert "Liu et al. 2020" in page
 
@@ -419,7 +419,7 @@ def test_erase_shows_every_way_and_saves_the_best_eraser(steer, tmp_path: Path):
     tied = [row for row in ways if row["harmonic"] == pytest.approx(most)]
     assert len(tied) > 1
     assert facts["eraser"] == min(tied, key=lambda row: row["change"])["name"]
-    assert "<svg" in (out / "erase.html").read_text()
+    assert "<svg" in (out / "index.html").read_text()
     assert len(read_json(out / "run.json")["outputs"]) == 4
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Work = Callable[[Any, Any, Path, dict[str, Any]], Alignment]  # of what was opened: two encoders, or word vectors
 
-PAGE = "figure.html"
+PAGE = "index.html"
 
 Source = Annotated[
     str, typer.Option("--source", metavar="MODEL", callback=open_run, help=f"Whose vectors are mapped. {MODEL}")

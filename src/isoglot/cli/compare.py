@@ -135,7 +135,7 @@ def models(
 
     Gives CKA of every layer with every layer in three forms, and any measures layer by layer.
 
-    --out gets compare.json, measures.csv, grid.svg and compare.html. A folder called grid or emergence is ./grid here.
+    --out gets compare.json, measures.csv, grid.svg and index.html. A folder called grid or emergence is ./grid here.
     """
     from isoglot.compare.encoders import DEFAULT_MEASURES, chosen_measures, compare_models
     from isoglot.compare.floor import random_encoder_like
@@ -177,14 +177,14 @@ def models(
         )
         if run is not None and out is not None:
             texts = {
-                "compare.html": comparison_page(result, facts=page_facts()),
+                "index.html": comparison_page(result, facts=page_facts()),
                 "grid.svg": comparison_svg(result),
                 "measures.csv": Table.from_rows([each.as_dict() for each in result.measured]).csv(),
             }
             write_all(run, "compare.json", result.as_dict(), texts)
     output.result({**place(out), **result.as_dict()}, _table(result))
     output.say("\n".join(["", *(text for text in findings(result) if text)]))
-    _say_page(output, out, "compare.html")
+    _say_page(output, out, "index.html")
 
 
 @app.command("grid", epilog="Example: isoglot compare grid figure7.toml --out grid/")
@@ -209,7 +209,7 @@ def grid(
     With test = { en = "c.txt", fr = "d.txt" }, such as Tatoeba's, its sentences are looked for by cosine after a
     rotation fitted on those of files (the paper's Figure 6), which CKA is then correlated with over layers.
 
-    --out gets figure7.json, figure7.csv, figure7.svg and figure7.html.
+    --out gets figure7.json, figure7.csv, figure7.svg and index.html.
     """
     from isoglot.compare.figure7 import measure_figure7, read_figure7
     from isoglot.compare.figure7_claims import claims
@@ -224,7 +224,7 @@ def grid(
         value = {**figure.as_dict(), "claims": [claim.as_dict() for claim in found]}
         if run is not None and out is not None:
             texts = {
-                "figure7.html": figure7_page(figure, found, facts=page_facts()),
+                "index.html": figure7_page(figure, found, facts=page_facts()),
                 "figure7.svg": figure7_svg(figure),
                 "figure7.csv": Table.from_rows(figure.as_rows()).csv(),
             }
@@ -232,7 +232,7 @@ def grid(
     output.result({**place(out), **value}, _figure7_table(figure))
     output.say("\n".join(["", *(f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items())]))
     output.say("\n".join([*untold_words(figure), *cut_words(figure), figure7_finding(figure, found)]))
-    _say_page(output, out, "figure7.html")
+    _say_page(output, out, "index.html")
 
 
 @app.command(
@@ -261,7 +261,7 @@ def emergence(
     A run keeps its two newest checkpoints: train with --set checkpoints.every=100 --set checkpoints.keep=1000 to keep
     one of every hundred steps.
 
-    --out gets emergence.json, emergence.csv, emergence.html, and emergence.svg of two checkpoints or more.
+    --out gets emergence.json, emergence.csv, index.html, and emergence.svg of two checkpoints or more.
     """
     from isoglot.compare.emergence import KEEP_ALL, open_run, trace_emergence
     from isoglot.compare.encoders import chosen_measures
@@ -292,7 +292,7 @@ def emergence(
         )
         if run is not None and out is not None:
             texts = {
-                "emergence.html": emergence_page(result, facts=page_facts()),
+                "index.html": emergence_page(result, facts=page_facts()),
                 "emergence.csv": Table.from_rows(result.as_rows()).csv(),
             }
             if len(result.moments) > 1:
@@ -304,7 +304,7 @@ def emergence(
     )
     if len(result.moments) == 2:
         output.say(f"The run has kept two checkpoints; it keeps more with isoglot pretrain … {KEEP_ALL}")
-    _say_page(output, out, "emergence.html")
+    _say_page(output, out, "index.html")
 
 
 # --- sentences ---

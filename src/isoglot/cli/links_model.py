@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isoglot.cli.output import Output
     from isoglot.text.formats.pharaoh import GoldLinks, Links
 
-PAGE, TABLE = "layers.html", "layers.csv"
+PAGE, TABLE = "index.html", "layers.csv"
 BUILTIN_DEV = 500  # built-in sentences that a layer is chosen on
 
 Model = Annotated[

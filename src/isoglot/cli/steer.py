@@ -211,7 +211,7 @@ def translate(
     references of BLEU-1; with --dictionary switched tokens are judged. A file with words that a dictionary gave to the
     model's training is refused, unless --leave-out-known or --allow-leak is given; built-in ones are left out.
 
-    --out gets translations.json, translations.tsv and translations.html.
+    --out gets translations.json, translations.tsv and index.html.
     """
     from isoglot.cli.steer_output import key, translation_view
     from isoglot.core.language_codes import language_code
@@ -300,7 +300,7 @@ def translate(
         if run is not None and out is not None:
             facts = [*remarks, *page_facts()]
             texts = {
-                "translations.html": translation_page(
+                "index.html": translation_page(
                     swept, references, origin=known.origin, used=used.words(), facts=facts
                 ),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
@@ -312,7 +312,7 @@ def translate(
     )
     output.show(key(codes[1]))
     if out is not None:
-        output.say(f"The page is {out / 'translations.html'}")
+        output.say(f"The page is {out / 'index.html'}")
 
 
 @app.command(
@@ -357,7 +357,7 @@ def sweep(
     Files of --dictionary with words that one gave to the model's training are refused, unless --leave-out-known or
     --allow-leak is given; of built-in words those are left out.
 
-    --out gets sweep.html, sweep.json, sweep.csv and sweep.svg.
+    --out gets index.html, sweep.json, sweep.csv and sweep.svg.
     """
     from isoglot.cli.steer_output import sweep_view
     from isoglot.model import load_encoder
@@ -453,7 +453,7 @@ def sweep(
         if run is not None and out is not None:
             facts = [*remarks, *page_facts()]
             texts = {
-                "sweep.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
+                "index.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
                 "sweep.svg": sweep_svg(sweeps[0]),
                 "sweep.csv": Table.from_rows(cell_rows(sweeps)).csv(),
             }
@@ -465,7 +465,7 @@ def sweep(
     for way, choice in choices.items():
         output.say(f"{way}: layer {choice.layer}, α = {choice.alpha:g}, kept in {means}")
     if out is not None:
-        output.say(f"The page is {out / 'sweep.html'}")
+        output.say(f"The page is {out / 'index.html'}")
 
 
 @app.command(
@@ -494,7 +494,7 @@ def erase(
 
     Layers are compared, and the best one is shown in full. Without --parallel, built-in sentences are used.
 
-    --out gets erase.html, erase.json, erase.svg and the eraser of that layer, eraser.safetensors.
+    --out gets index.html, erase.json, erase.svg and the eraser of that layer, eraser.safetensors.
     """
     from isoglot.cli.steer_output import ERASERS, erase_view
     from isoglot.model import load_encoder
@@ -536,10 +536,10 @@ def erase(
             fitted.save(run.folder / ERASER)
             saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
             texts = {
-                "erase.html": erase_page(found, shown, saved=saved, facts=page_facts()),
+                "index.html": erase_page(found, shown, saved=saved, facts=page_facts()),
                 "erase.svg": erase_svg(shown),
             }
             write_all(run, "erase.json", value, texts)
     output.result({**place(out), **value}, erase_view(found, shown))
     if out is not None:
-        output.say(f"{chosen} of layer {shown.layer} is {out / ERASER}; the page is {out / 'erase.html'}")
+        output.say(f"{chosen} of layer {shown.layer} is {out / ERASER}; the page is {out / 'index.html'}")
