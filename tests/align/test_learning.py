@@ -23,7 +23,6 @@ from isoglot.align import (
 from isoglot.align.maps.pair_moments import moments_of_pairs
 from isoglot.align.maps.rcsls import csls_loss
 from isoglot.align.maps.self_learning import mutual_pairs, random_pairs, symmetric_reweighting
-from isoglot.core.errors import InputError
 from isoglot.retrieve import csls
 from isoglot.text.formats.dictionary import Entry
 from tests.errors import raises
@@ -244,12 +243,8 @@ class TestSeedPairs:
         assert numeral_pairs(self.source, self.target).tolist() == [[2, 2]]
 
     def test_none(self):
-        with pytest.raises(InputError) as caught:
+        with raises("input.no-match", "1 of 2"):
             dictionary_pairs([Entry("cat", "Katze"), Entry("dog", "chat")], self.source, self.target)
-        assert str(caught.value) == (
-            "no entry of 2 has both words among the vectors: 1 of 2 source words and 1 of 2 target words found; "
-            "check the languages, their order and the case of the words"
-        )
         with raises("input.no-match", 1, 5):
             identical_pairs(["dog"], self.target)
         with raises("input.no-match", 1, 5):

@@ -29,7 +29,6 @@ from isoglot.compare.figure7 import (
 from isoglot.compare.figure7_claims import claims, correlation_interval
 from isoglot.compare.jackknife import groups_of
 from isoglot.compare.measures.cka import FORMS, cka, paper_cka
-from isoglot.core.errors import ConfigError
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder
 from isoglot.represent import extract
@@ -169,26 +168,22 @@ def test_a_users_files(spec, folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("text", "expected"),
     [
-        ("", "'columns' is missing; set it in the recipe or with --set columns=…"),
-        ("columns = []", "columns = [] should name at least one pair of languages"),
-        (COLUMN + COLUMN, "has en-fr twice: give one of them another name"),
-        ('[[columns]]\nlanguages = ["en"]', "languages"),
-        ('[[columns]]\nlanguages = ["en", "qq"]', "qq"),
-        (COLUMN + 'biligual = "x"', "figure7.toml:6: unknown key 'columns.biligual'; did you mean 'bilingual'?"),
-        (COLUMN + 'files = { en = "a", de = "b" }', "should have files of en and fr, not en, de"),
-        (
-            '[[columns]]\nlanguages = ["en", "fr"]',
-            "no cell has its models; en-fr, bilingual: no bilingual model is named",
-        ),
-        ("columns = 3 4", "malformed TOML"),
+        ("", ("config.missing-key", "'columns'")),
+        ("columns = []", ("config.invalid-value", "columns = []")),
+        (COLUMN + COLUMN, ("config.invalid-value", "en-fr")),
+        ('[[columns]]\nlanguages = ["en"]', ("config.missing-key", "languages")),
+        ('[[columns]]\nlanguages = ["en", "qq"]', ("config.invalid-value", "qq")),
+        (COLUMN + 'biligual = "x"', ("config.unknown-key", "figure7.toml:6", "'columns.biligual'", "'bilingual'")),
+        (COLUMN + 'files = { en = "a", de = "b" }', ("config.invalid-value", "en, de")),
+        ('[[columns]]\nlanguages = ["en", "fr"]', ("config.missing-data", "en-fr", "bilingual")),
+        ("columns = 3 4", ("config.malformed-toml",)),
     ],
 )
-def test_one_line_says_what_is_wrong(spec, text: str, line: str):
-    with pytest.raises(ConfigError) as caught:
+def test_one_line_says_what_is_wrong(spec, text: str, expected: tuple[str, ...]):
+    with raises(*expected):
         spec(text)
-    assert line in str(caught.value)
 
 
 def test_a_model_without_the_language_is_named(spec):
@@ -197,31 +192,20 @@ def test_a_model_without_the_language_is_named(spec):
 
 
 @pytest.mark.parametrize(
-    ("models", "line"),
+    ("models", "expected"),
     [
-        (
-            'monolingual = ["both", "both"]',
-            "both was trained on en, fr, but the monolingual row reads en by a model of it alone; name one that was trained on en alone",
-        ),
-        (
-            'monolingual = ["en", "en1"]',
-            "en1 was trained on en, but the monolingual row reads fr by a model of it alone; name one that was trained on fr alone",
-        ),
-        (
-            'bilingual = "en"',
-            "en was trained on en, but the bilingual row reads fr by a model of it; name one that was trained on fr",
-        ),
-        (
-            'random = ["en", "seven"]',
-            'seven was trained for 7 steps, but the random row has an encoder that has learned nothing; leave random out, or write random = "none"',
-        ),
+        ('monolingual = ["both", "both"]', ("config.other-language", "both", "monolingual", "en, fr")),
+        ('monolingual = ["en", "en1"]', ("config.other-language", "en1", "monolingual", "fr")),
+        ('bilingual = "en"', ("config.other-language", "en", "bilingual", "fr")),
+        ('random = ["en", "seven"]', ("config.other-encoder", "seven", "7")),
     ],
 )
-def test_a_model_of_other_languages_than_its_row_is_about_is_refused(spec, folder: Path, models: str, line: str):
+def test_a_model_of_other_languages_than_its_row_is_about_is_refused(
+    spec, folder: Path, models: str, expected: tuple[str, ...]
+):
     save_encoder(open_encoder(folder / "fr"), folder / "seven", about={"step": 7})
-    with pytest.raises(ConfigError) as caught:
+    with raises(*expected):
         spec(f'[[columns]]\nlanguages = ["en", "fr"]\n{models}\n')
-    assert str(caught.value) == line
 
 
 def test_what_does_not_fit_is_refused_before_any_model_reads(spec, monkeypatch):

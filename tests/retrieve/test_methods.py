@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isoglot.core.arrays import paired_rows
-from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve import Neighbors, csls, inverted_softmax, margin, methods, nearest, retrieve
 from isoglot.retrieve import search as blocked
 from isoglot.retrieve.methods import METHODS
@@ -188,20 +187,19 @@ def test_lengths_do_not_matter_for_cosine_and_do_for_euclidean():
 
 
 BAD = {
-    "nan": (7, np.nan, "row 7 of Y is not finite; "),
-    "infinity": (0, np.inf, "row 0 of Y is not finite; "),
-    "zeros": (3, 0.0, "row 3 of Y is all zeros; "),
+    "nan": (7, np.nan, "input.not-finite"),
+    "infinity": (0, np.inf, "input.not-finite"),
+    "zeros": (3, 0.0, "input.zero-row"),
 }
 
 
-@pytest.mark.parametrize(("row", "value", "message"), BAD.values(), ids=BAD)
-def test_bad_rows_are_named(row, value, message):
+@pytest.mark.parametrize(("row", "value", "code"), BAD.values(), ids=BAD)
+def test_bad_rows_are_named(row, value, code):
     X, Y = gaussian(10), gaussian(10)
     Y[row] = value
     for search_ in (nearest, csls):
-        with pytest.raises(InputError) as caught:
+        with raises(code, row, "Y"):
             search_(X, Y)
-        assert str(caught.value).startswith(message)
 
 
 def test_a_row_beyond_the_first_chunk_is_named():
@@ -215,71 +213,65 @@ def test_a_row_beyond_the_first_chunk_is_named():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "message"),
+    ("call", "expected"),
     [
         (
             lambda: nearest(np.ones(3), np.ones((1, 3))),
-            InputError,
-            "X has 1 dimensions; ",
+            ("input.shape", "X", 1),
         ),
         (
             lambda: nearest(np.ones((0, 3)), np.ones((1, 3))),
-            InputError,
-            "X is empty: 0 rows, 3 columns; ",
+            ("input.empty", "X", 0),
         ),
         (
             lambda: nearest(np.ones((1, 2)), np.ones((1, 2), dtype=np.longdouble)),
-            InputError,
-            f"Y holds {np.dtype(np.longdouble)}; convert it to float32",
+            ("input.type", "Y", np.dtype(np.longdouble)),
         ),
-        (lambda: nearest(np.ones((2, 3)), np.ones((2, 4))), InputError, "X has 3 columns and Y 4; "),
+        (
+            lambda: nearest(np.ones((2, 3)), np.ones((2, 4))),
+            ("input.shape", 3, 4),
+        ),
         (
             lambda: nearest(np.full((1, 2), 1e200), np.ones((1, 2))),
-            InputError,
-            "row 0 of X is not finite; ",
+            ("input.not-finite", 0, "X"),
         ),
         (
             lambda: nearest(np.eye(2) * 1e30, np.eye(2), metric="euclidean"),
-            InputError,
-            "the largest number is 1.0e+30, ",
+            ("input.too-large", "1.0e+30"),
         ),
         (
             lambda: nearest(np.eye(2) * -1e-30, np.zeros((1, 2)), metric="euclidean"),
-            InputError,
-            "the largest number is 1.0e-30, ",
+            ("input.too-large", "1.0e-30"),
         ),
-        (lambda: nearest(np.eye(2), np.eye(2), k=0), ConfigError, "k is 0; ask for at least 1 neighbor"),
+        (
+            lambda: nearest(np.eye(2), np.eye(2), k=0),
+            ("config.invalid-value", "k is 0"),
+        ),
         (
             lambda: csls(np.eye(2), np.eye(2), neighborhood=0),
-            ConfigError,
-            "neighborhood is 0; ask for at least 1 neighbor",
+            ("config.invalid-value", "neighborhood is 0"),
         ),
         (
             lambda: nearest(np.eye(2), np.eye(2), metric="cosin"),  # type: ignore[arg-type]
-            ConfigError,
-            "no metric 'cosin'; did you mean 'cosine'?",
+            ("config.unknown-name", "'cosin'"),
         ),
         (
             lambda: margin(np.eye(2), np.eye(2), form="ration"),  # type: ignore[arg-type]
-            ConfigError,
-            "no margin 'ration'; did you mean 'ratio'?",
+            ("config.unknown-name", "'ration'"),
         ),
         (
             lambda: retrieve(np.eye(2), np.eye(2), "clss"),  # type: ignore[arg-type]
-            ConfigError,
-            "no method 'clss'; did you mean 'csls'?",
+            ("config.unknown-name", "'clss'"),
         ),
         (
             lambda: inverted_softmax(np.eye(2), np.eye(2), sharpness=-1),
-            ConfigError,
-            "sharpness is -1; give a number above 0, such as 30",
+            ("config.invalid-value", -1),
         ),
     ],
 )
-def test_errors(call, error, message):
-    with pytest.raises(error) as caught:
+def test_errors(call, expected):
+    with raises(*expected):
         call()
-    assert str(caught.value).startswith(message)
 
 
 def test_sharp_softmax_stays_finite():
