@@ -139,40 +139,24 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
 
 
 @pytest.mark.parametrize(
-    ("options", "line"),
+    ("options", "values"),
     [
-        (
-            ("ours", "--parallel", "en=a.txt", "--parallel", "fr=short.txt"),
-            f"a.txt:{ROWS - 2}: {ROWS} lines, but short.txt has {ROWS - 3}; aligned files have the same sentence on the same line: find where one is missing",
-        ),
-        (
-            ("ours", "--parallel", "en=one.txt", "--parallel", "fr=un.txt"),
-            "one.txt, un.txt: 1 different sentence; give at least 10, better some hundreds",
-        ),
-        (
-            ("ours", "--parallel", "en=a.txt"),
-            "--parallel names one language, en; name two: --parallel en=a.txt --parallel de=b.txt",
-        ),
-        (
-            ("imported", "--langs", "en"),
-            "one language, en; name two or more, or give files with --parallel",
-        ),
-        (
-            ("lone",),
-            "the encoder has en, sw, and fewer than two of these are built in; give sentences of them: --parallel en=a.txt --parallel de=b.txt",
-        ),
-        (
-            ("astray", *FILES),
-            "the output of layer 2 is not finite; the weights are damaged or their training went astray; check them, or compute in float32",
-        ),
-        (("ours", *FILES, "--pivot", "de"), "no pair of languages with de in a.txt, b.txt; choose among en, fr"),
-        (("ours", *FILES, "--set", "fold=3"), "--set fold=3: unknown key 'fold'; did you mean 'folds'?"),
-        (("ours", *FILES, "--layers", "9"), "there is no layer 9; choose from 0 (the embeddings) to 2, or all"),
+        (("ours", "--parallel", "en=a.txt", "--parallel", "fr=short.txt"), (f"a.txt:{ROWS - 2}", f"{ROWS - 3}")),
+        (("ours", "--parallel", "en=one.txt", "--parallel", "fr=un.txt"), ("one.txt, un.txt", "1 different sentence")),
+        (("ours", "--parallel", "en=a.txt"), ("--parallel", "en")),
+        (("imported", "--langs", "en"), ("en",)),
+        (("lone",), ("en, sw",)),
+        (("astray", *FILES), ("layer 2", "not finite")),
+        (("ours", *FILES, "--pivot", "de"), ("de", "en, fr")),
+        (("ours", *FILES, "--set", "fold=3"), ("fold=3", "folds")),
+        (("ours", *FILES, "--layers", "9"), ("layer 9", "0", "2")),
     ],
     ids=["lines", "one sentence", "one file", "one language", "not built in", "NaN", "pivot", "setting", "layer"],
 )
-def test_bad_input_is_one_line(diagnose, options: tuple[str, ...], line: str):
-    assert diagnose(*options) == (2, "", f"isoglot: {line}\n")
+def test_bad_input_is_one_line(diagnose, options: tuple[str, ...], values: tuple[str, ...]):
+    code, out, error = diagnose(*options)
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert [value for value in values if value not in error] == []
 
 
 def test_a_model_without_a_tokenizer(diagnose, tmp_path: Path):

@@ -9,8 +9,17 @@ from typing import Any
 import pytest
 
 from isoglot.compare.cka_inference import CkaEstimate
-from isoglot.diagnose.result import Best, Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts, Top
-from isoglot.diagnose.retrieval import WAYS
+from isoglot.diagnose.result import (
+    BestLayer,
+    Checkup,
+    HighestScore,
+    LanguageFacts,
+    LayerFacts,
+    PairFacts,
+    PairLayer,
+    ProbeFacts,
+)
+from isoglot.diagnose.retrieval import VARIANTS
 from isoglot.diagnose.tokenizer_check import TokenFacts
 from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
@@ -23,12 +32,12 @@ def near(value: float, half: float = 0.01) -> Interval:
 
 @dataclass
 class MadeUp:
-    """What to say of the languages: P@1 with each other and tokens a word; and of the best layer."""
+    """Figures to set: P@1 and tokens per word by language, fields of the best layer."""
 
     found: dict[str, float] = field(default_factory=lambda: {"en": 0.9, "de": 0.9, "ru": 0.9})
     per_word: dict[str, float] = field(default_factory=lambda: {"en": 1.1, "de": 1.2, "ru": 1.3})
     unknown: dict[str, float] = field(default_factory=dict)
-    spelt: dict[str, float] = field(default_factory=dict)
+    spelled: dict[str, float] = field(default_factory=dict)
     best: dict[str, Any] = field(default_factory=dict)
     layer: dict[str, Any] = field(default_factory=dict)
     layers: dict[str, int] = field(default_factory=dict)
@@ -43,14 +52,14 @@ class MadeUp:
             unknown=round(count * self.unknown.get(code, 0)),
             characters=4000,
             bytes=4000,
-            spelt=round(1000 * self.spelt.get(code, 0.05)),
-            lettered=1000,
+            spelled=round(1000 * self.spelled.get(code, 0.05)),
+            alphanumeric=1000,
         )
 
     def checkup(self) -> Checkup:
         pairs = {pair: min(self.found[code] for code in pair) for pair in combinations(self.found, 2)}
         mean = sum(pairs.values()) / len(pairs)
-        best = Best(
+        best = BestLayer(
             layer=2,
             way="raw",
             found=near(mean),
@@ -63,12 +72,12 @@ class MadeUp:
             csls=near(0.02, 0.005),
             mapping=near(0.05),
             mapping_over_first=near(0.3),
-            top=Top(layer=2, way="mapped", found=near(mean + 0.05), among=30, held_out=near(mean + 0.04)),
+            top=HighestScore(layer=2, way="mapped", found=near(mean + 0.05), among=30, held_out=near(mean + 0.04)),
         )
         probe = ProbeFacts(linear=near(0.99, 0.005), centered=near(1 / 3, 0), spread=near(0.5), chance=1 / 3)
         layer = LayerFacts(
             layer=2,
-            found=dict.fromkeys(WAYS, near(mean)),
+            found=dict.fromkeys(VARIANTS, near(mean)),
             probe=probe,
             mean_cosine=0.3,
             top_share=0.1,
@@ -128,7 +137,7 @@ class MadeUp:
                     layers=tuple(
                         PairLayer(
                             layer=number,
-                            found=dict.fromkeys(WAYS, near(value)),
+                            found=dict.fromkeys(VARIANTS, near(value)),
                             hubness=1.0,
                             distance=1.5,
                             cka=judged,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from isoglot.diagnose import all_findings
-from isoglot.diagnose.findings import above_chance, points, suited, what_helps
+from isoglot.diagnose.findings import above_chance, points, suited
 from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
 
@@ -22,75 +22,69 @@ def tones(checkup, topic: str) -> list[str]:
 
 def test_a_good_model(made_up):
     checkup = made_up.checkup()
-    assert said(checkup, "verdict") == [
-        "Well aligned: the best layer finds 90.0 % (89.0 to 91.0) of translations among 1,000 sentences (chance 0.1 %)."
-    ]
-    assert said(checkup, "layer") == [
-        "Use layer 2 of 4, vectors as they are. The last one, 4, finds 20.0 points (19.0 to 21.0) fewer.",
-        "Word pieces without context (layer 0) find 90.0 % (89.0 to 91.0); the layers add 30.0 points (29.0 to 31.0).",
-    ]
-    assert said(checkup, "languages") == ["No language falls clearly behind the others."]
-    assert said(checkup, "tokenizer") == [
-        "The tokenizer treats them alike: 1.1 to 1.3 tokens a word, and less than 1 % unknown."
-    ]
+    (verdict,) = said(checkup, "verdict")
+    assert "90.0 % (89.0 to 91.0) of translations among 1,000 sentences (chance 0.1 %)" in verdict
+    use, embeddings = said(checkup, "layer")
+    assert use.startswith("Use layer 2 of 4")
+    assert "20.0 points (19.0 to 21.0) fewer" in use
+    assert "90.0 % (89.0 to 91.0)" in embeddings
+    assert "30.0 points (29.0 to 31.0)" in embeddings
+    assert "1.1 to 1.3 tokens per word" in said(checkup, "tokenizer")[0]
+    assert [tones(checkup, topic) for topic in ("verdict", "languages", "tokenizer")] == [["good"]] * 3
 
 
 def test_english_only(made_up):
     made_up.found = {"en": 0.02, "de": 0.02, "ru": 0.001}
     made_up.per_word = {"en": 1.2, "de": 2.0, "ru": 5.5}
-    made_up.spelt = {"ru": 0.97}
+    made_up.spelled = {"ru": 0.97}
     checkup = made_up.checkup()
     (verdict,) = said(checkup, "verdict")
-    assert verdict.startswith(
-        "English only, by all that can be seen here: the tokenizer suits no other of English, German"
-    )
-    assert said(checkup, "languages") == [
-        "Russian cannot be told from chance with any other language (0.1 %).",
-        "Next to nothing is found for English (2.0 % with German) and German (2.0 % with English); chance is 0.1 %.",
-    ]
-    assert said(checkup, "tokenizer") == [
-        "Russian is spelt letter by letter: 5.5 tokens a word where English has 1.2.",
-        "Words are cut up: German 2.0 tokens a word where English has 1.2.",
-    ]
+    assert "English only" in verdict
+    at_chance, lost = said(checkup, "languages")
+    assert at_chance.endswith("(0.1 %): Russian.")
+    assert "English (2.0 % with German) and German (2.0 % with English)" in lost
+    spelled, split = said(checkup, "tokenizer")
+    assert "Russian is spelled letter by letter: 5.5 tokens per word against 1.2 in English" in spelled
+    assert "German 2.0 tokens per word" in split
+    assert {*tones(checkup, "verdict"), *tones(checkup, "languages")} == {"bad"}
 
 
 def test_all_at_chance(made_up):
     made_up.found = dict.fromkeys(made_up.found, 0.001)
     checkup = made_up.checkup()
-    assert said(checkup, "verdict")[0].startswith(
-        "No better than chance, as far as English, German and Russian can tell"
-    )
-    assert said(checkup, "layer") == ["No layer is surely better than chance: there is none to recommend."]
+    assert said(checkup, "verdict")[0].startswith("No better than chance on English, German and Russian")
+    assert tones(checkup, "layer") == ["bad"]
 
 
 def test_one_language_is_lost_and_the_others_are_not_blamed_for_it(made_up):
     made_up.found["ru"] = 0.03
     checkup = made_up.checkup()
-    assert said(checkup, "languages") == ["Next to nothing is found for Russian (3.0 % with English); chance is 0.1 %."]
-    assert said(checkup, "verdict")[0].startswith("Aligned in part")
+    (lost,) = said(checkup, "languages")
+    assert "for Russian (3.0 % with English)" in lost
+    assert tones(checkup, "verdict") == ["plain"]
 
 
 def test_a_language_behind(made_up):
     made_up.found["ru"] = 0.7
-    assert said(made_up.checkup(), "languages") == [
-        "Russian is behind: its pairs find 20.0 points (19.0 to 21.0) fewer than the others."
-    ]
+    (lag,) = said(made_up.checkup(), "languages")
+    assert lag.startswith("Russian lags")
+    assert "20.0 points (19.0 to 21.0) fewer" in lag
 
 
 def test_layers_within_the_noise_are_named_and_a_small_lead_is_not(made_up):
     made_up.best = {"as_good": (1, 3), "undecided": (4,), "over_last": Interval(0.01, -0.002, 0.02)}
-    assert said(made_up.checkup(), "layer")[0] == (
-        "Use layer 2 of 4, vectors as they are. Layers 1 and 3 are as good, within 3 points by a paired test. Whether "
-        "layer 4 is as good, these sentences cannot tell."
-    )
+    text = said(made_up.checkup(), "layer")[0]
+    assert "Layers 1 and 3 are as good, within 3 points" in text
+    assert "whether layer 4 is as good" in text
+    assert "last layer" not in text
 
 
 def test_a_language_whose_best_layer_is_another_is_named(made_up):
     assert "is best in layer" not in " ".join(said(made_up.checkup(), "layer"))
     made_up.layers = {"ru": 0}
-    assert said(made_up.checkup(), "layer")[1] == (
-        "Russian is best in layer 0, not 2: it finds 90.0 % (89.0 to 91.0) there, 16.0 points (15.0 to 17.0) more."
-    )
+    text = said(made_up.checkup(), "layer")[1]
+    assert text.startswith("Russian is best in layer 0, not 2: 90.0 % (89.0 to 91.0)")
+    assert "16.0 points (15.0 to 17.0) more" in text
 
 
 def test_gains_say_where_means_and_neighborhoods_come_from(made_up):
@@ -109,44 +103,41 @@ def test_gains_say_where_means_and_neighborhoods_come_from(made_up):
 
 def test_words_alone_are_said_to_be_words_alone(made_up):
     made_up.best = {"over_first": Interval(0.01, -0.01, 0.03)}
-    assert said(made_up.checkup(), "layer")[1].startswith("No layer is surely better than layer 0, the word pieces")
+    assert tones(made_up.checkup(), "layer")[1] == "warn"
 
 
 @pytest.mark.parametrize(
     ("gain", "words"),
     [
         (Interval(0.12, 0.1, 0.14), "gains 12.0 points (10.0 to 14.0)"),
-        (Interval(0.12, -0.01, 0.25), "makes no difference that can be told from noise: +12.0 points (-1.0 to +25.0)"),
+        (Interval(0.12, -0.01, 0.25), "makes no significant difference: +12.0 points (-1.0 to +25.0)"),
         (Interval(0.004, 0.002, 0.006), "makes no difference that matters: +0.4 points"),
         (Interval(0.0, -0.004, 0.004), "makes no difference that matters: +0.0 points"),
-        (Interval(-0.05, -0.06, -0.04), "loses 5.0 points (4.0 to 6.0): leave it."),
+        (Interval(-0.05, -0.06, -0.04), "loses 5.0 points (4.0 to 6.0): do not use it."),
     ],
 )
 def test_gains_are_claimed_only_where_they_are_sure_and_matter(made_up, gain, words):
     made_up.best = {"centering": gain}
-    assert words in what_helps(made_up.checkup())[0].text
+    assert words in said(made_up.checkup(), "gain")[0]
 
 
 def test_a_map_that_is_no_better_than_one_of_words_is_said_to_learn_words(made_up):
     made_up.best = {"mapping_over_first": Interval(-0.01, -0.03, 0.01)}
     text = said(made_up.checkup(), "gain")[-1]
-    assert text.startswith(
-        "A rotation of one language onto the other, fitted on 800 pairs and tested on others, gains 5.0"
-    )
-    assert "it may well learn from the pairs which words go together" in text
+    assert "fitted on 800 pairs and tested on the rest, gains 5.0" in text
+    assert "a rotation of layer 0" in text
 
 
 def test_a_rotation_from_too_few_pairs_is_not_advised_against(made_up):
     made_up.best = {"mapping": Interval(-0.2, -0.22, -0.18)}
     few = replace(made_up.checkup(), sentences=300, width=384)
-    assert said(few, "gain")[-1] == (
-        "A rotation of one language onto the other, fitted on 240 pairs and tested on others, loses 20.0 points (18.0 "
-        "to 22.0), but so few pairs cannot fix 384 dimensions: whether one would help is open. Give more: "
-        "--sentences 2000."
-    )
+    text = said(few, "gain")[-1]
+    assert "fitted on 240 pairs and tested on the rest, loses 20.0 points (18.0 to 22.0)" in text
+    assert "384 dimensions" in text
+    assert text.endswith("Use at least 2,000 sentences.")
     assert tones(few, "gain")[-1] == "plain"
     enough = replace(few, sentences=1440)
-    assert said(enough, "gain")[-1].endswith("others, loses 20.0 points (18.0 to 22.0): leave it.")
+    assert said(enough, "gain")[-1].endswith("loses 20.0 points (18.0 to 22.0): do not use it.")
 
 
 def test_two_languages_are_judged_once(made_up):
@@ -155,18 +146,17 @@ def test_two_languages_are_judged_once(made_up):
 
 
 def test_gains_say_what_they_are_over(made_up):
-    assert what_helps(made_up.checkup())[1].text.endswith("over plain cosine; it costs nothing.")
+    assert said(made_up.checkup(), "gain")[1].endswith("over plain cosine, at no cost.")
     made_up.best = {"way": "centered"}
-    assert what_helps(made_up.checkup())[1].text.endswith("on top of that; it costs nothing.")
+    assert said(made_up.checkup(), "gain")[1].endswith("on top of that, at no cost.")
 
 
 def test_unknown_tokens(made_up):
     made_up.unknown = {"de": 0.02, "ru": 0.5}
     checkup = made_up.checkup()
-    assert said(checkup, "tokenizer") == [
-        "2 % of the tokens of German are unknown.",
-        "50 % of the tokens of Russian are unknown: that much of it never reaches the model.",
-    ]
+    german, russian = said(checkup, "tokenizer")
+    assert german.startswith("2 % of the German tokens are unknown")
+    assert russian.startswith("50 % of the Russian tokens are unknown")
     assert tones(checkup, "tokenizer") == ["warn", "bad"]
     assert suited(checkup.languages) == ["en"]
 
@@ -174,15 +164,15 @@ def test_unknown_tokens(made_up):
 def test_chinese_characters_are_no_spelling(made_up):
     made_up.found = {"en": 0.9, "zh": 0.9}
     made_up.per_word = {"en": 1.2, "zh": 1.6}
-    made_up.spelt = {"zh": 1.0}
-    assert said(made_up.checkup(), "tokenizer")[0].startswith("The tokenizer treats them alike")
+    made_up.spelled = {"zh": 1.0}
+    assert tones(made_up.checkup(), "tokenizer") == ["good"]
 
 
 def test_the_space(made_up):
     made_up.layer = {"mean_cosine": 0.8, "hubness": 5.0, "cka": None}
     texts = " ".join(said(made_up.checkup(), "space"))
-    assert "A linear probe tells the language of 99.0 % (98.5 to 99.5) of sentences in layer 2 (chance 33 %)" in texts
-    assert "have a cosine of 0.80 in layer 2" in texts
+    assert "the language of 99.0 % (98.5 to 99.5) of sentences in layer 2 (chance 33 %)" in texts
+    assert "a cosine of 0.80" in texts
     assert "hubness 5.0, with CSLS 0.5" in texts
     assert "CKA is" not in texts
 
@@ -202,9 +192,8 @@ def test_a_language_that_is_surely_above_chance_is_not_said_to_be_at_chance(made
         else each
         for each in checkup.languages
     ]
-    assert said(replace(checkup, languages=tuple(languages)), "languages") == [
-        "Next to nothing is found for Russian (0.7 % with English); chance is 0.1 %."
-    ]
+    (lost,) = said(replace(checkup, languages=tuple(languages)), "languages")
+    assert "for Russian (0.7 % with English)" in lost
 
 
 def test_a_loss_turned_round_has_its_ends_in_order():
@@ -213,12 +202,10 @@ def test_a_loss_turned_round_has_its_ends_in_order():
 
 def test_drowned_layers_are_named(made_up):
     checkup = made_up.checkup()
-    assert "drown" not in " ".join(said(checkup, "space"))
+    assert "dominate" not in " ".join(said(checkup, "space"))
     layer = checkup.layers[0]
     found = {**layer.found, "centered": Interval(0.05, 0.04, 0.06), "trimmed": Interval(0.25, 0.22, 0.28)}
     drowned = replace(checkup, layers=(replace(layer, found=found), *checkup.layers[1:]))
-    texts = [text for text in said(drowned, "space") if "drown" in text]
-    assert " ".join(texts) == (
-        f"A few strong directions drown the rest in layer {layer.layer}: without the two strongest, layer {layer.layer} "
-        "finds 25.0 % (22.0 to 28.0) with means removed, and with them 5.0 % (4.0 to 6.0)."
-    )
+    texts = [text for text in said(drowned, "space") if "dominate" in text]
+    assert f"dominate layer {layer.layer}:" in texts[0]
+    assert "25.0 % (22.0 to 28.0) without the two strongest and 5.0 % (4.0 to 6.0) with them" in texts[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.diagnose.layer_choice import Hits, choose_best, language_layers, sample_weights
-from isoglot.diagnose.measurements import mean_distance, spread
-from isoglot.diagnose.retrieval import WAYS, Means, find_translations, fold_numbers
+from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers, sample_weights
+from isoglot.diagnose.measurements import anisotropy, mean_distance
+from isoglot.diagnose.retrieval import VARIANTS, PairEstimates, find_translations, fold_numbers
 from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
 from isoglot.languages import twin
 from isoglot.retrieve.estimates import OWN, Estimates, OtherText
@@ -27,7 +27,7 @@ def turn(seed: int, width: int = D):
 
 
 def found(result, way: str) -> float:
-    return float(result.found_WN[WAYS.index(way)].mean())
+    return float(result.found_WN[VARIANTS.index(way)].mean())
 
 
 # --- retrieval and maps ---
@@ -59,7 +59,9 @@ def test_nothing_of_the_fold_leaks_into_what_it_sees(width: int):
     assert (np.mean(hits, axis=0) < 4 / N).all()  # chance is 1 / N
     X, Y = noise(0, 1, width=150), noise(0, 2, width=150)
     leaked = find_translations(np.tile(X, (2, 1)), np.tile(Y, (2, 1)), np.repeat([0, 1], N))
-    assert leaked.found_WN[WAYS.index("mapped"), :N].mean() > 0.5  # the other fold holds the same rows: a leak is seen
+    assert (
+        leaked.found_WN[VARIANTS.index("mapped"), :N].mean() > 0.5
+    )  # the other fold holds the same rows: a leak is seen
 
 
 def test_a_sentence_never_enters_what_it_is_looked_for_by():
@@ -74,21 +76,21 @@ def test_a_sentence_never_enters_what_it_is_looked_for_by():
     after = find_translations(X, Y, folds).found_WN
     mates = (folds == folds[row]) & (np.arange(N) != row)
     changed = (before != after)[:, mates].sum(axis=1)
-    assert dict(zip(WAYS, changed.tolist(), strict=True))["centered"] <= 1  # only by finding that very sentence
-    own = find_translations(X, Y, folds, means=Means(OWN)).found_WN
-    assert (own != before)[WAYS.index("centered"), mates].sum() > 5
+    assert dict(zip(VARIANTS, changed.tolist(), strict=True))["centered"] <= 1  # only by finding that very sentence
+    own = find_translations(X, Y, folds, means=PairEstimates(OWN)).found_WN
+    assert (own != before)[VARIANTS.index("centered"), mates].sum() > 5
 
 
 def test_own_means_are_the_means_of_all():
     X = noise(1)
     Y = X + noise(2) + 3
     folds = fold_numbers(N, 5, seed=0)
-    own = find_translations(X, Y, folds, means=Means(OWN))
-    moved = find_translations(X - X.mean(0), Y - Y.mean(0), folds, means=Means(OWN))
-    assert np.array_equal(own.found_WN[WAYS.index("centered")], moved.found_WN[WAYS.index("raw")])
-    given = Means(Estimates(means="given"), (OtherText(X.mean(0)), OtherText(Y.mean(0))))
+    own = find_translations(X, Y, folds, means=PairEstimates(OWN))
+    moved = find_translations(X - X.mean(0), Y - Y.mean(0), folds, means=PairEstimates(OWN))
+    assert np.array_equal(own.found_WN[VARIANTS.index("centered")], moved.found_WN[VARIANTS.index("raw")])
+    given = PairEstimates(Estimates(means="given"), (OtherText(X.mean(0)), OtherText(Y.mean(0))))
     found = find_translations(X, Y, folds, means=given)
-    assert np.array_equal(own.found_WN[WAYS.index("centered")], found.found_WN[WAYS.index("centered")])
+    assert np.array_equal(own.found_WN[VARIANTS.index("centered")], found.found_WN[VARIANTS.index("centered")])
 
 
 def test_candidates_are_as_many_with_a_map_as_without():
@@ -119,11 +121,11 @@ def test_mean_cosine_and_top_component_are_those_of_all_pairs():
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     cosines = unit @ unit.T
     values = np.linalg.eigvalsh(np.cov(X.T))
-    facts = spread(X)
+    facts = anisotropy(X)
     assert facts.mean_cosine == pytest.approx(cosines[~np.eye(30, dtype=bool)].mean(), abs=1e-6)
     assert facts.top_share == pytest.approx(values[-1] / values.sum(), rel=1e-5)
     wide = noise(1, rows=10)
-    assert spread(wide).top_share == pytest.approx(
+    assert anisotropy(wide).top_share == pytest.approx(
         np.linalg.svd(wide - wide.mean(0))[1][0] ** 2 / ((wide - wide.mean(0)) ** 2).sum(), rel=1e-5
     )
 
@@ -153,10 +155,10 @@ def test_an_interval_is_that_of_the_binomial():
 def planted(best: int, way: str, layers: int = 5, height: float = 0.8, count: int = 300):
     """Three pairs in which one layer finds more, in one way."""
     chance = np.random.default_rng(0)
-    found_PLWN = (chance.random((3, layers, len(WAYS), count)) < 0.3).astype(float)
-    place = WAYS.index(way)
+    found_PLWN = (chance.random((3, layers, len(VARIANTS), count)) < 0.3).astype(float)
+    place = VARIANTS.index(way)
     found_PLWN[:, best, place] = chance.random((3, count)) < height
-    return Hits.of_sets([found_PLWN], resamples=500, seed=0)
+    return RetrievalHits.of_sets([found_PLWN], resamples=500, seed=0)
 
 
 @pytest.mark.parametrize("count", [90, 300])
@@ -172,7 +174,7 @@ def test_the_planted_layer_is_found(way: str, count: int):
     assert (best.centering.low > 0) is (way == "centered")
     assert best.csls.high < 0
     assert best_SP.shape == (501, 3)
-    assert (best.top.layer, best.top.way, best.top.among) == (3, way, 5 * len(WAYS))
+    assert (best.top.layer, best.top.way, best.top.among) == (3, way, 5 * len(VARIANTS))
 
 
 def test_where_nothing_is_better_nothing_is_said_to_be():
@@ -181,8 +183,8 @@ def test_where_nothing_is_better_nothing_is_said_to_be():
     values = []
     for seed in range(40):
         chance = np.random.default_rng(seed)
-        found_PLWN = (chance.random((1, 8, len(WAYS), 200)) < 0.3).astype(float)
-        best, _ = choose_best(Hits.of_sets([found_PLWN], resamples=300, seed=seed), range(8))
+        found_PLWN = (chance.random((1, 8, len(VARIANTS), 200)) < 0.3).astype(float)
+        best, _ = choose_best(RetrievalHits.of_sets([found_PLWN], resamples=300, seed=seed), range(8))
         gains = (best.centering, best.csls, best.mapping)
         claims += best.way == "centered" or len({*best.as_good, *best.undecided}) < 7
         missed += not best.found.low <= 0.3 <= best.found.high
@@ -198,10 +200,10 @@ def test_where_nothing_is_better_nothing_is_said_to_be():
 def test_the_headline_is_the_highest_of_what_is_shown():
     """A map finds most, and not in the layer that is best by cosine."""
     chance = np.random.default_rng(3)
-    found_PLWN = (chance.random((2, 4, len(WAYS), 400)) < 0.3).astype(float)
-    found_PLWN[:, 2, WAYS.index("centered")] = chance.random((2, 400)) < 0.54
-    found_PLWN[:, 1, WAYS.index("mapped")] = chance.random((2, 400)) < 0.6
-    best, _ = choose_best(Hits.of_sets([found_PLWN], resamples=200, seed=0), range(4))
+    found_PLWN = (chance.random((2, 4, len(VARIANTS), 400)) < 0.3).astype(float)
+    found_PLWN[:, 2, VARIANTS.index("centered")] = chance.random((2, 400)) < 0.54
+    found_PLWN[:, 1, VARIANTS.index("mapped")] = chance.random((2, 400)) < 0.6
+    best, _ = choose_best(RetrievalHits.of_sets([found_PLWN], resamples=200, seed=0), range(4))
     assert (best.layer, best.way) == (2, "centered")
     assert (best.top.layer, best.top.way) == (1, "mapped")
     assert best.top.found.value == pytest.approx(found_PLWN.mean(axis=(0, 3)).max())
@@ -212,10 +214,10 @@ def test_the_headline_is_the_highest_of_what_is_shown():
 def test_a_language_with_a_best_layer_of_its_own_is_found():
     """Three pairs with English: Spanish is best in layer 0 and the others in layer 3."""
     chance = np.random.default_rng(4)
-    found_PLWN = (chance.random((3, 4, len(WAYS), 300)) < 0.3).astype(float)
-    found_PLWN[:2, 3] = chance.random((2, len(WAYS), 300)) < 0.8
-    found_PLWN[2, 0] = chance.random((len(WAYS), 300)) < 0.45
-    hits = Hits.of_sets([found_PLWN], resamples=300, seed=0)
+    found_PLWN = (chance.random((3, 4, len(VARIANTS), 300)) < 0.3).astype(float)
+    found_PLWN[:2, 3] = chance.random((2, len(VARIANTS), 300)) < 0.8
+    found_PLWN[2, 0] = chance.random((len(VARIANTS), 300)) < 0.45
+    hits = RetrievalHits.of_sets([found_PLWN], resamples=300, seed=0)
     best, _ = choose_best(hits, range(4))
     pairs = [("en", "de"), ("en", "fr"), ("en", "es")]
     facts = language_layers(hits, range(4), pairs, ["en", "de", "fr", "es"], best)
@@ -223,8 +225,8 @@ def test_a_language_with_a_best_layer_of_its_own_is_found():
     assert {code: each["layer"] for code, each in facts.items()} == {"en": 3, "de": 3, "fr": 3, "es": 0}
     assert [code for code, each in facts.items() if each["layer_gain"] is not None] == ["es"]
     assert facts["es"]["layer_gain"].value == pytest.approx(0.15, abs=0.08)
-    noise_PLWN = (chance.random((3, 4, len(WAYS), 300)) < 0.3).astype(float)
-    hits = Hits.of_sets([noise_PLWN], resamples=300, seed=0)
+    noise_PLWN = (chance.random((3, 4, len(VARIANTS), 300)) < 0.3).astype(float)
+    hits = RetrievalHits.of_sets([noise_PLWN], resamples=300, seed=0)
     facts = language_layers(hits, range(4), pairs, ["en", "de", "fr", "es"], choose_best(hits, range(4))[0])
     assert all(each["layer_gain"] is None for each in facts.values())
 
@@ -258,7 +260,7 @@ def test_rows_that_repeat_a_sentence_are_left_out():
     )
     kept = distinct_rows(given)
     assert (len(kept), kept.repeated) == (12, 1)
-    with raises("input.too-few", "x", 1):
+    with raises("input.too-few", 1, 10, file="x"):
         distinct_rows(ParallelSet(name="x", sentences={"en": ["a"], "de": ["b"]}, numbers=[1]))
 
 

@@ -1,4 +1,4 @@
-"""``isoglot diagnose``: how well the languages of an encoder share a space, and what would help for free."""
+"""``isoglot diagnose``: how well the languages of an encoder share a space, and what would improve it for free."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from isoglot.cli.options import (
 )
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import files_of, recorded, write_all
-from isoglot.core.errors import ConfigError
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 
@@ -34,13 +33,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.diagnose import Checkup, Finding
-    from isoglot.model import EncoderLike
-    from isoglot.retrieve.parallel_sets import ParallelSet
 
 EXAMPLE = "Example: isoglot diagnose MODEL --parallel en=a.txt --parallel de=b.txt --out report/"
 PAGE, DATA = "index.html", "diagnosis.json"
-MOST = 2000
-"""Rows of files, unless told: enough for intervals of two points."""
 
 
 def diagnose(
@@ -50,14 +45,14 @@ def diagnose(
     sentences: Annotated[
         int | None,
         typer.Option(
-            "--sentences", metavar="N", min=1, help="The first N; left out: 500 built-in ones, or 2,000 of files."
+            "--sentences", metavar="N", min=1, help="The first N. Default: 500 built-in sentences, or 2,000 of files."
         ),
     ] = None,
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
     pivot: Annotated[
         str | None,
-        typer.Option("--pivot", metavar="LANG", help="Only pairs with this language; left out: every pair."),
+        typer.Option("--pivot", metavar="LANG", help="Only pairs with this language. Default: every pair."),
     ] = None,
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
@@ -70,22 +65,24 @@ def diagnose(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Check an encoder up: which layer to use, which languages are badly aligned, what would help for free.
+    """Check an encoder: which layer to use, which languages are poorly aligned, what would improve it for free.
 
-    Looks at every layer and pair of languages: translations found (as it is, means removed, CSLS, both, trimmed,
-    mapped), CKA with its null, language probes, anisotropy, hubs, and what the tokenizer does to each language. Without
-    --parallel, built-in sentences are used. Whatever is estimated for a sentence, its language's mean included, comes
-    from other sentences by default.
+    Measures every layer and pair of languages: retrieval (as it is, means removed, CSLS, both, trimmed, mapped), CKA
+    with its null distribution, language probes, anisotropy, hubness, and tokenizer statistics. Without --parallel,
+    built-in sentences are used. By default everything that is estimated for a sentence, its language's mean included,
+    comes from other sentences.
 
-    --out gets one page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
+    --out receives a page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
     """
     from dataclasses import asdict
 
+    from isoglot.compare.parallel_sentences import SENTENCES
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.core.language_codes import language_code
     from isoglot.diagnose import DiagnoseConfig, all_findings
     from isoglot.diagnose import diagnose as check_up
+    from isoglot.diagnose.sentence_vectors import MOST, builtin_languages_of, builtin_set
     from isoglot.model import load_encoder
     from isoglot.report.diagnosis import diagnosis_page
     from isoglot.represent.extraction import sentence_pool
@@ -98,7 +95,9 @@ def diagnose(
     given = read_sets(parallel, langs, sentences or MOST) if parallel else []
     encoder = load_encoder(model, device=device)
     pool = pool or sentence_pool(encoder)
-    sets = given or [_builtin(encoder, langs, sentences, seed)]
+    sets = given
+    if not sets:
+        sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), sentences or SENTENCES, seed=seed)]
     where = str(choose_device(device))
     files: list[Path] = []
     languages = dict.fromkeys(code for one in sets for code in one.sentences)
@@ -126,31 +125,6 @@ def diagnose(
     output.result(value | {"files": [str(path) for path in files]}, _summary(found, said))
     if files:
         output.say(f"Open {files[0].resolve()} in a browser; every number is in {files[1]}")
-
-
-def _builtin(encoder: EncoderLike, langs: str | None, sentences: int | None, seed: int) -> ParallelSet:
-    """Sentences of the built-in languages and twins that the encoder has, or of those that were named."""
-    from isoglot.compare.parallel_sentences import SENTENCES
-    from isoglot.diagnose.sentence_vectors import builtin_set
-    from isoglot.languages import LANGUAGES
-
-    known = encoder.vocabulary.languages
-    codes = parse_langs(langs)
-    if not codes:
-        # Of a corpus with other frequencies no sentence corresponds to one of another language.
-        codes = [code for code in known or LANGUAGES if _base(code) in LANGUAGES and "freq" not in code.split("-")]
-        if len(codes) < 2:
-            raise ConfigError(
-                f"the encoder has {', '.join(known)}, and fewer than two of these are built in",
-                remedy="give sentences of them: --parallel en=a.txt --parallel de=b.txt",
-                code="config.built-in-language",
-            )
-    return builtin_set(codes, sentences or SENTENCES, seed=seed)
-
-
-def _base(code: str) -> str:
-    """The language that a twin is made of; any other is its own."""
-    return code.partition("-x-")[0]
 
 
 def _summary(found: Checkup, said: Sequence[Finding]) -> RenderableType:

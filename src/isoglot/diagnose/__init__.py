@@ -1,4 +1,4 @@
-"""The check-up of one encoder: how well its languages share a space, layer by layer, and what would help for free."""
+"""Check-up of an encoder: how well its languages share a space, layer by layer, and what would improve it for free."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __getattr__, __dir__, __all__ = lazy_exports(__name__)
 
 
 class _CallableRoom(ModuleType):
-    """``isoglot.diagnose(encoder, …)`` is :func:`diagnose`, though the room of that name stands in its place."""
+    """Makes the package callable: ``isoglot.diagnose(encoder, …)`` calls :func:`diagnose`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Checkup:  # noqa: ANN401 - those of diagnose
         from isoglot.diagnose.checkup import diagnose

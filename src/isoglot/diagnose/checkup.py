@@ -1,6 +1,7 @@
-"""The check-up of an encoder: every layer, every pair of languages, and what is sure of it.
+"""Check-up of an encoder: every layer and every pair of languages, with confidence intervals.
 
-Shape legend: ``N`` sentences, ``D`` hidden size, ``S`` samples of the sentences, ``P`` pairs, ``L`` layers, ``W`` ways.
+Shape legend: ``N`` sentences, ``D`` hidden size, ``S`` bootstrap samples, ``P`` pairs, ``L`` layers, ``W`` search
+variants.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.config import DiagnoseConfig
-from isoglot.diagnose.layer_choice import Hits, choose_best, language_layers
-from isoglot.diagnose.measurements import Sources, look
+from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers
+from isoglot.diagnose.measurements import EstimateSources, measure
 from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
-from isoglot.diagnose.retrieval import WAYS
-from isoglot.diagnose.sentence_vectors import encode_sets
+from isoglot.diagnose.retrieval import VARIANTS
+from isoglot.diagnose.sentence_vectors import builtin_languages_of, builtin_set, encode_sets
 from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.represent.extraction import sentence_pool
 from isoglot.retrieve.estimates import Estimates
@@ -29,19 +30,20 @@ if TYPE_CHECKING:
 
     from isoglot.compare.language_probe import ProbeResult
     from isoglot.core.progress import Progress
-    from isoglot.diagnose.measurements import PairLook, Spread
-    from isoglot.diagnose.retrieval import Way
-    from isoglot.diagnose.sentence_vectors import Encoded
+    from isoglot.diagnose.measurements import Anisotropy, PairMeasurement
+    from isoglot.diagnose.retrieval import SearchVariant
+    from isoglot.diagnose.sentence_vectors import EncodedSet
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.estimates import OtherText
     from isoglot.retrieve.metrics import Interval
+    from isoglot.vocab import Vocabulary
 
 
 def diagnose(
     encoder: EncoderLike,
-    sets: Mapping[str, Sequence[str]] | Sequence[ParallelSet],
+    sets: Mapping[str, Sequence[str]] | Sequence[ParallelSet] | None = None,
     *,
     layers: Layers = "all",
     pool: Pool | None = None,
@@ -51,87 +53,94 @@ def diagnose(
     name: str = "",
     progress: Progress = SILENT,
 ) -> Checkup:
-    """Check an encoder on sentences that say the same in several languages.
+    """Check an encoder on parallel sentences in several languages.
 
     Args:
         encoder: Any encoder.
-        sets: Parallel sentences: lists of equal length by language, or one or more sets, as where languages come in
-            pairs (Tatoeba).
-        layers: ``all``, or numbers; 0 is the embeddings.
-        pool: How a sentence becomes a vector: ``mean`` of its subwords, its ``first`` token, or as the modules of a
-            sentence-transformers ``model`` do it, the default where there are such.
-        config: How thorough to be.
-        estimates: Where the means that are removed and the neighborhoods of CSLS come from; by default the other folds.
-        others: What is known of each language from other text, by layer, where they come from there.
-        name: What to call the encoder.
-        progress: Shows how far the work is.
+        sets: Parallel sentences: lists of equal length by language, or one or more sets if languages come in pairs
+            (Tatoeba). Default: 500 built-in sentences in the built-in languages that the encoder knows.
+        layers: ``all``, or layer numbers; 0 is the embeddings.
+        pool: How a sentence becomes a vector: the ``mean`` of its tokens, its ``first`` token, or by the modules of a
+            sentence-transformers ``model``, which is the default if it has them.
+        config: Folds, resamples and other settings.
+        estimates: Source of the means that are removed and of CSLS neighborhoods. Default: the other folds.
+        others: Estimates of each language from other text, by layer, if they come from there.
+        name: Name of the encoder in the result.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: The encoder lacks a language or layer, or the pivot is none of the languages.
-        InputError: There are too few sentences, or the encoder gives something that is no number.
+        ConfigError: The encoder lacks a language or layer, or no pair contains the pivot.
+        InputError: There are too few sentences, or vectors are not finite.
     """
     config = DiagnoseConfig() if config is None else config
-    if isinstance(sets, Mapping):
+    if sets is None:
+        sets = [builtin_set(builtin_languages_of(encoder), seed=config.seed)]
+    elif isinstance(sets, Mapping):
         sets = [ParallelSet.from_lists(sets)]
     pool = pool or sentence_pool(encoder)
     encoded, remarks = encode_sets(encoder, sets, layers=layers, pool=pool, config=config, name=name, progress=progress)
     codes = list(dict.fromkeys(code for each in encoded for code in each.vectors))
-    tokens = {
-        code: token_facts(encoder.vocabulary, [text for each in encoded for text in each.texts.get(code, ())], code)
-        for code in codes
-    }
-    numbers = next(iter(encoded[0].vectors.values())).layers
+    vectors = next(iter(encoded[0].vectors.values()))
     work = [(one, pair) for one in encoded for pair in one.pairs]
-    estimates = replace(estimates or Estimates(), folds=config.folds)
-    sources = Sources(estimates, others or {})
-    looked = look(encoded, numbers, codes, sources=sources, device=encoder.device, config=config, progress=progress)
-    hits = Hits.of_pairs(encoded, looked, resamples=config.resamples, seed=config.seed)
-    found_SPLW = hits.sampled()
     pairs = [pair for _, pair in work]
-    best, best_SP = choose_best(hits, numbers)
-    layers_of = language_layers(hits, numbers, pairs, codes, best)
-    cuts = {code: sum(each.vectors[code].header["cut"] for each in encoded if code in each.vectors) for code in codes}
+    estimates = replace(estimates or Estimates(), folds=config.folds)
+    sources = EstimateSources(estimates, others or {})
+    measured = measure(
+        encoded, vectors.layers, codes, sources=sources, device=encoder.device, config=config, progress=progress
+    )
+    hits = RetrievalHits.of_pairs(encoded, measured, resamples=config.resamples, seed=config.seed)
+    found_SPLW = hits.sampled()
+    best, best_SP = choose_best(hits, vectors.layers)
+    own_layers = language_layers(hits, vectors.layers, pairs, codes, best)
     return Checkup(
         model=name,
         sentences=round(float(np.mean([len(one) for one, _ in work]))),
         origin=", ".join(one.name for one in encoded),
         chance=float(np.mean([1 / len(one) for one, _ in work])),
         depth=encoder.depth,
-        width=next(iter(encoded[0].vectors.values())).hidden_size,
+        width=vectors.hidden_size,
         layers=tuple(
             _layer_facts(
                 layer,
                 found_SPLW[:, :, at],
-                [looked.pairs[number, at] for number in range(len(work))],
-                _probe_facts(looked.told[at], encoded, codes, hits.weights),
-                looked.spreads[at],
+                measured.of_layer(at),
+                _probe_facts(measured.probes[at], encoded, codes, hits.weights),
+                measured.anisotropies[at],
             )
-            for at, layer in enumerate(numbers)
+            for at, layer in enumerate(vectors.layers)
         ),
         pairs=tuple(
-            _pair_facts(
-                pair, len(one), numbers, found_SPLW[:, number], [looked.pairs[number, at] for at in range(len(numbers))]
-            )
+            _pair_facts(pair, len(one), vectors.layers, found_SPLW[:, number], measured.of_pair(number))
             for number, (one, pair) in enumerate(work)
         ),
         languages=tuple(
             LanguageFacts(
-                code=code, tokens=tokens[code], cut=cuts[code], **_standing(best_SP, pairs, code), **layers_of[code]
+                code=code,
+                **_text_facts(encoder.vocabulary, encoded, code),
+                **_language_retrieval(best_SP, pairs, code),
+                **own_layers[code],
             )
             for code in codes
         ),
         best=best,
         estimates=estimates,
-        settings={**config.model_dump(mode="json"), "pool": pool, "layers": list(numbers)},
+        settings={**config.model_dump(mode="json"), "pool": pool, "layers": list(vectors.layers)},
         remarks=remarks,
     )
 
 
-# --- samples to figures ---
+# --- bootstrap samples to figures ---
 
 
-def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:
-    """How the pairs of a language fare, and how they compare with the others."""
+def _text_facts(vocabulary: Vocabulary, encoded: Sequence[EncodedSet], code: str) -> dict[str, Any]:
+    """Token counts and truncated sentences of a language."""
+    own = [each for each in encoded if code in each.vectors]
+    tokens = token_facts(vocabulary, [text for each in own for text in each.texts[code]], code)
+    return {"tokens": tokens, "cut": sum(each.vectors[code].header["cut"] for each in own)}
+
+
+def _language_retrieval(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:
+    """P@1 of the pairs of a language, and its lead over the others."""
     own = np.array([code in pair for pair in pairs])
     own_S = best_SP[:, own].mean(axis=1)
     numbers = np.flatnonzero(own).tolist()
@@ -144,20 +153,24 @@ def _standing(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) 
     }
 
 
-def _by_way(found_SW: np.ndarray) -> dict[Way, Interval]:
-    return {way: interval(found_SW[:, place]) for place, way in enumerate(WAYS)}
+def _by_variant(found_SW: np.ndarray) -> dict[SearchVariant, Interval]:
+    return {way: interval(found_SW[:, place]) for place, way in enumerate(VARIANTS)}
 
 
 def _layer_facts(
-    layer: int, found_SPW: np.ndarray, pairs: Sequence[PairLook], probe: ProbeFacts, spreads: Sequence[Spread]
+    layer: int,
+    found_SPW: np.ndarray,
+    pairs: Sequence[PairMeasurement],
+    probe: ProbeFacts,
+    anisotropies: Sequence[Anisotropy],
 ) -> LayerFacts:
     judged = [pair.cka for pair in pairs if pair.cka is not None]
     return LayerFacts(
         layer=layer,
-        found=_by_way(found_SPW.mean(axis=1)),
+        found=_by_variant(found_SPW.mean(axis=1)),
         probe=probe,
-        mean_cosine=float(np.mean([each.mean_cosine for each in spreads])),
-        top_share=float(np.mean([each.top_share for each in spreads])),
+        mean_cosine=float(np.mean([each.mean_cosine for each in anisotropies])),
+        top_share=float(np.mean([each.top_share for each in anisotropies])),
         hubness=float(np.mean([pair.hubness for pair in pairs])),
         hubness_csls=float(np.mean([pair.hubness_csls for pair in pairs])),
         distance=float(np.mean([pair.distance for pair in pairs])),
@@ -168,7 +181,11 @@ def _layer_facts(
 
 
 def _pair_facts(
-    pair: tuple[str, str], sentences: int, layers: Sequence[int], found_SLW: np.ndarray, facts: Sequence[PairLook]
+    pair: tuple[str, str],
+    sentences: int,
+    layers: Sequence[int],
+    found_SLW: np.ndarray,
+    facts: Sequence[PairMeasurement],
 ) -> PairFacts:
     return PairFacts(
         source=pair[0],
@@ -177,7 +194,7 @@ def _pair_facts(
         layers=tuple(
             PairLayer(
                 layer=layer,
-                found=_by_way(found_SLW[:, at]),
+                found=_by_variant(found_SLW[:, at]),
                 hubness=facts[at].hubness,
                 distance=facts[at].distance,
                 cka=facts[at].cka,
@@ -188,11 +205,11 @@ def _pair_facts(
 
 
 def _probe_facts(
-    told: ProbeResult, encoded: Sequence[Encoded], codes: Sequence[str], weights: Sequence[np.ndarray]
+    probes: ProbeResult, encoded: Sequence[EncodedSet], codes: Sequence[str], weights: Sequence[np.ndarray]
 ) -> ProbeFacts:
-    """Balanced accuracy: the mean over languages of the share of their rows that were told."""
+    """Balanced accuracy: the mean over languages of the share of rows identified."""
     figures = {}
-    for kind, rows in told._asdict().items():
+    for kind, rows in probes._asdict().items():
         recalls_SK = []
         for code, told_N in zip(codes, rows, strict=True):
             own = [(one, w_SN) for one, w_SN in zip(encoded, weights, strict=True) if code in one.vectors]

@@ -1,4 +1,4 @@
-"""What a check-up can be told."""
+"""Settings of a check-up."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from isoglot.core.config import Config
 
 
 class DiagnoseConfig(Config):
-    """How thorough a check-up is."""
+    """Settings of a check-up."""
 
     folds: int = Field(5, ge=2, le=50)
-    """Parts of the sentences; maps and probes are fitted on all but one and tested on that."""
+    """Cross-validation folds for means, CSLS neighborhoods, maps and probes."""
     resamples: int = Field(1000, ge=10, le=100_000)
-    """Bootstrap samples of the sentences behind every interval of retrieval and probes."""
+    """Bootstrap samples for the confidence intervals of retrieval and probes."""
     draws: int = Field(200, ge=20, le=10_000)
-    """Shuffles behind the null of CKA, and draws behind its interval."""
+    """Permutations for the null distribution of CKA, and draws for its interval."""
     cka_sentences: int = Field(2000, ge=10, le=10_000)
-    """Sentences that CKA is computed on at most."""
+    """Maximum number of sentences for CKA."""
     pivot: str | None = None
-    """Only pairs with this language; by default every pair of languages."""
+    """Only pairs with this language. Default: every pair."""
     seed: int = Field(0, ge=0)
-    """Decides folds, resamples and shuffles."""
+    """Random seed of folds, resamples and permutations."""

@@ -1,8 +1,8 @@
-"""What the figures of a check-up mean, in plain words: functions of the numbers, with every threshold in this place.
+"""Findings of a check-up in plain words, with every threshold in one place.
 
-Nothing is claimed that is within the noise: a difference counts where its 95 % interval is on one side of zero *and* it
-is large enough to matter; a level counts where the whole interval is beyond the threshold. Levels of P@1 are meant for
-about a thousand candidates; with far fewer, translations are easier to find.
+A difference is reported only if its 95 % confidence interval excludes zero *and* it is large enough to matter; a level
+only if the whole interval is beyond the threshold. Thresholds of P@1 are meant for about 1,000 candidates; with far
+fewer, translations are easier to find.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isoglot.diagnose.names import language_name, listed
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from isoglot.diagnose.result import Checkup, LanguageFacts
     from isoglot.retrieve.metrics import Interval
@@ -24,43 +24,44 @@ if TYPE_CHECKING:
 # --- thresholds ---
 
 LOST = 0.05
-"""A language whose best pair finds surely less than this is as good as not in the space."""
+"""P@1 with the best partner below which a language is effectively not in the shared space."""
 BAD = 0.5
-"""A pair that finds surely less than this is badly aligned."""
+"""P@1 below which a pair is poorly aligned."""
 GOOD = 0.8
-"""Languages that find surely more than this are well aligned."""
+"""P@1 above which languages are well aligned."""
 BEHIND = 0.1
-"""A language is behind the others where its pairs surely find less than theirs by this much."""
+"""A language lags if its pairs have a P@1 lower than the others' by this much."""
 WORTH = 0.01
-"""A gain is worth naming from one point on."""
+"""The smallest gain in P@1 that is reported."""
 ENOUGH = 3
-"""Pairs a dimension; of a rotation that was fitted on fewer and loses, nothing is advised."""
+"""Pairs per dimension; a rotation fitted on fewer that loses is not advised against."""
 UNKNOWN = 0.01
-"""Unknown tokens of a language, as a share, that are a defect."""
+"""Share of unknown tokens from which on they are reported."""
 UNKNOWN_MANY = 0.1
-"""The same, from which on the language cannot be read."""
-PIECES = 1.5
-"""Tokens a word, in multiples of the language that has fewest, from which on words are said to be cut up."""
-SPELT = 0.5
-"""Share of tokens of one letter that is spelling, where there are also so many tokens a word:"""
-SPELT_PIECES = 2.5
-"""Tokens a word; Chinese has one character a token by nature, and fewer than this a word."""
+"""Share of unknown tokens from which on the language cannot be read."""
+SPLIT = 1.5
+"""Tokens per word, relative to the language with the fewest, from which on words are reported as split."""
+SPELLED = 0.5
+"""Share of single-letter tokens from which on a language is spelled, given this many tokens per word as well:"""
+SPELLED_TOKENS = 2.5
+"""Tokens per word. Chinese has one character per token by nature, but fewer tokens per word."""
 SUITED = 1.4
-"""A tokenizer suits languages up to so many times the fewest tokens a word, without unknown tokens."""
-ONE_WAY = 0.5
-"""Mean cosine of unrelated sentences from which on vectors are said to point one way."""
+"""A tokenizer suits languages with up to this many times the fewest tokens per word, and no unknown tokens."""
+ANISOTROPIC = 0.5
+"""Mean cosine of unrelated sentences from which on the space is reported as anisotropic."""
 HUBS = 3.0
-"""Skewness of the 10-occurrence from which on hubs are worth a word."""
-TOLD = 0.9
-"""Accuracy of the probe from which on the language is said to be written all over a sentence."""
+"""Skewness of the 10-occurrence from which on hubs are reported."""
+DETECTED = 0.9
+"""Accuracy of the language probe above which nearly every sentence reveals its language."""
 
 Topic = Literal["verdict", "layer", "languages", "gain", "tokenizer", "space"]
 Tone = Literal["good", "plain", "warn", "bad"]
+_Said = tuple[Tone, str]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence or two, what it is about, and how it is meant."""
+    """One finding: a sentence or two, its topic and its tone."""
 
     topic: Topic
     tone: Tone
@@ -68,27 +69,27 @@ class Finding:
 
 
 def all_findings(checkup: Checkup) -> list[Finding]:
-    """Everything worth saying, the most important first."""
+    """All findings of a check-up, the most important first."""
     return [
-        verdict(checkup),
-        *which_layer(checkup),
-        *which_languages(checkup),
-        *what_helps(checkup),
-        *what_tokens(checkup),
-        *what_space(checkup),
+        Finding("verdict", *_verdict(checkup)),
+        *(Finding("layer", *said) for said in _layer_findings(checkup)),
+        *(Finding("languages", *said) for said in _language_findings(checkup)),
+        *(Finding("gain", *said) for said in _gain_findings(checkup)),
+        *(Finding("tokenizer", *said) for said in _tokenizer_findings(checkup)),
+        *(Finding("space", *said) for said in _space_findings(checkup)),
     ]
 
 
-# --- how well ---
+# --- verdict and layer ---
 
 
 def above_chance(found: Interval, chance: float) -> bool:
-    """Whether so much is surely more than chance; where it is not, chance is all that can be told."""
+    """Whether a P@1 is significantly above chance."""
     return found.low > chance
 
 
 def suited(languages: Sequence[LanguageFacts]) -> list[str]:
-    """The languages that the tokenizer seems to be made for."""
+    """Languages that the tokenizer seems to be made for."""
     fewest = min(each.tokens.tokens_per_word for each in languages)
     return [
         each.code
@@ -97,148 +98,106 @@ def suited(languages: Sequence[LanguageFacts]) -> list[str]:
     ]
 
 
-def verdict(checkup: Checkup) -> Finding:
-    """The whole in one or two sentences."""
-    best = checkup.best
-    names = [language_name(each.code) for each in checkup.languages]
+def _verdict(checkup: Checkup) -> _Said:
+    best, names = checkup.best, _names(checkup.languages)
     level = (
         f"{percent(best.found)} of translations among {checkup.sentences:,} sentences (chance {_share(checkup.chance)})"
     )
-    chance = not above_chance(best.found, checkup.chance)
-    none = chance or all(pair.at(best.layer).found[best.way].low < BAD for pair in checkup.pairs)
+    at_chance = not above_chance(best.found, checkup.chance)
+    poor = at_chance or all(pair.at(best.layer).found[best.way].low < BAD for pair in checkup.pairs)
     own = suited(checkup.languages)
-    if none and len(own) == 1 and len(names) > 1:
-        name = language_name(own[0])
-        return Finding(
-            "verdict",
-            "bad",
-            f"{name} only, by all that can be seen here: the tokenizer suits no other of {listed(names)}, and the best "
-            f"layer finds {level}.",
-        )
-    if chance:
-        return Finding(
-            "verdict",
-            "bad",
-            f"No better than chance, as far as {listed(names)} can tell: the best layer finds {level}.",
-        )
-    if none:
-        return Finding(
-            "verdict", "bad", f"Badly aligned: the best layer finds {level}, and no pair surely {_share(BAD)}."
-        )
+    if poor and len(own) == 1 and len(checkup.languages) > 1:
+        text = f"Apparently {language_name(own[0])} only: the tokenizer suits no other of {names}, and"
+        return "bad", f"{text} the best layer finds {level}."
+    if at_chance:
+        return "bad", f"No better than chance on {names}: the best layer finds {level}."
+    if poor:
+        return "bad", f"Poorly aligned: the best layer finds {level}, and no pair is significantly above {_share(BAD)}."
     if best.found.low > GOOD:
-        return Finding("verdict", "good", f"Well aligned: the best layer finds {level}.")
-    return Finding("verdict", "plain", f"Aligned in part: the best layer finds {level}.")
+        return "good", f"Well aligned: the best layer finds {level}."
+    return "plain", f"Partly aligned: the best layer finds {level}."
 
 
-def which_layer(checkup: Checkup) -> list[Finding]:
-    """Which layer to use, and which others would do."""
+def _layer_findings(checkup: Checkup) -> Iterator[_Said]:
+    """Which layer to use, which others are equivalent, and languages with another best layer."""
     best = checkup.best
     if not above_chance(best.found, checkup.chance):
-        return [Finding("layer", "bad", "No layer is surely better than chance: there is none to recommend.")]
-    how = "with each language’s mean removed" if best.way == "centered" else "vectors as they are"
+        yield "bad", "No layer is significantly better than chance, so none is recommended."
+        return
+    how = "with each language’s mean removed" if best.way == "centered" else "with unmodified vectors"
     text = f"Use layer {best.layer} of {checkup.depth}, {how}."
-    if verdict(checkup).tone == "bad":
-        text = f"If it must serve several languages, layer {best.layer} of {checkup.depth} does best, {how}."
+    if _verdict(checkup)[0] == "bad":
+        text = f"If you must use it for several languages, layer {best.layer} of {checkup.depth} is best, {how}."
     if best.as_good:
-        text += f" {_layers(best.as_good).capitalize()} as good, within {100 * MARGIN:.0f} points by a paired test."
+        text += f" {_layers_are(best.as_good).capitalize()} as good, within {100 * MARGIN:.0f} points by a paired test."
     if best.undecided:
-        text += f" Whether {_layers(best.undecided)} as good, these sentences cannot tell."
-    last = checkup.layers[-1].layer
+        text += f" These sentences are too few to tell whether {_layers_are(best.undecided)} as good."
     if best.over_last is not None and surely_gains(best.over_last):
-        text += f" The last one, {last}, finds {points(best.over_last, sign='')} fewer."
-    return [Finding("layer", "plain", text), *_other_layers(checkup), *_over_embeddings(checkup)]
+        text += f" The last layer, {checkup.layers[-1].layer}, finds {points(best.over_last, sign='')} fewer."
+    yield "plain", text
+    for each in checkup.languages:
+        if each.layer_gain is not None:
+            more = f"{percent(each.at_layer)} there, {points(each.layer_gain, sign='')} more"
+            yield "warn", f"{language_name(each.code)} is best in layer {each.layer}, not {best.layer}: {more}."
+    yield from _over_embeddings(checkup)
 
 
-def _layers(layers: Sequence[int]) -> str:
+def _layers_are(layers: Sequence[int]) -> str:
     names = [str(layer) for layer in layers]
     return f"layer {names[0]} is" if len(names) == 1 else f"layers {listed(names)} are"
 
 
-def _other_layers(checkup: Checkup) -> list[Finding]:
-    """Languages for which another layer is surely better."""
-    return [
-        Finding(
-            "layer",
-            "warn",
-            f"{language_name(each.code)} is best in layer {each.layer}, not {checkup.best.layer}: it finds "
-            f"{percent(each.at_layer)} there, {points(each.layer_gain, sign='')} more.",
-        )
-        for each in checkup.languages
-        if each.layer_gain is not None
-    ]
-
-
-def _over_embeddings(checkup: Checkup) -> list[Finding]:
-    over = checkup.best.over_first
-    first = checkup.layers[0]
+def _over_embeddings(checkup: Checkup) -> Iterator[_Said]:
+    over, first = checkup.best.over_first, checkup.layers[0]
     if first.layer != 0 or (over is not None and over.value <= 0):
-        return []
+        return
     if over is None or over.low <= 0:
-        return [
-            Finding(
-                "layer",
-                "warn",
-                "No layer is surely better than layer 0, the word pieces without their context: what is found may rest "
-                "on words that are written alike.",
-            )
-        ]
-    return [
-        Finding(
-            "layer",
+        text = "No layer is significantly better than layer 0, the embeddings without context: translations may be"
+        yield "warn", f"{text} found by words that are spelled alike."
+    else:
+        found = percent(first.found[checkup.best.way])
+        yield (
             "plain",
-            f"Word pieces without context (layer 0) find {percent(first.found[checkup.best.way])}; "
-            f"the layers add {points(over, sign='')}.",
+            f"Layer 0, the embeddings without context, finds {found}; the layers add {points(over, sign='')}.",
         )
-    ]
 
 
-# --- which languages ---
+# --- languages ---
 
 
-def which_languages(checkup: Checkup) -> list[Finding]:
-    """Languages that are not in the space, badly in it, or behind the others."""
+def _language_findings(checkup: Checkup) -> Iterator[_Said]:
+    """Languages that are not in the shared space, poorly aligned, or behind the others."""
     if len(checkup.pairs) == 1:
-        return []  # the verdict has said it
+        return  # the verdict is about this pair
     chance = checkup.chance
-    at_chance = [
-        each for each in checkup.languages if not any(above_chance(found, chance) for found in (each.found, each.best))
-    ]
-    lost = [each for each in checkup.languages if each not in at_chance and each.best.high < LOST]
-    bad = [each for each in checkup.languages if each not in (*at_chance, *lost) and each.best.high < BAD]
-    said = []
+    at_chance, lost, bad, behind = [], [], [], []
+    for each in checkup.languages:
+        if not any(above_chance(found, chance) for found in (each.found, each.best)):
+            at_chance.append(each)
+        elif each.best.high < LOST:
+            lost.append(each)
+        elif each.best.high < BAD:
+            bad.append(each)
+        elif each.lead is not None and each.lead.high < -BEHIND:
+            behind.append((each, each.lead))
     if at_chance:
-        names = listed([language_name(each.code) for each in at_chance])
-        said.append(
-            Finding(
-                "languages", "bad", f"{names} cannot be told from chance with any other language ({_share(chance)})."
-            )
-        )
+        yield "bad", f"At chance with every other language ({_share(chance)}): {_names(at_chance)}."
     if lost:
-        said.append(
-            Finding("languages", "bad", f"Next to nothing is found for {_reached(lost)}; chance is {_share(chance)}.")
-        )
+        yield "bad", f"Almost no translations are found for {_partners(lost)}; chance is {_share(chance)}."
     if bad:
-        said.append(Finding("languages", "bad", f"Badly aligned even with the nearest language: {_reached(bad)}."))
-    weak = [*at_chance, *lost, *bad]
-    behind = [
-        each for each in checkup.languages if each not in weak and each.lead is not None and each.lead.high < -BEHIND
-    ]
-    for each in behind:
-        assert each.lead is not None  # noqa: S101 - for the type checker
-        lag = points(each.lead, sign="", turned=True)
-        said.append(
-            Finding(
-                "languages",
-                "warn",
-                f"{language_name(each.code)} is behind: its pairs find {lag} fewer than the others.",
-            )
-        )
-    if not said and len(checkup.languages) > 2:
-        said.append(Finding("languages", "good", "No language falls clearly behind the others."))
-    return said
+        yield "bad", f"Poorly aligned even with the closest language: {_partners(bad)}."
+    for each, lead in behind:
+        lag = points(lead, sign="", turned=True)
+        yield "warn", f"{language_name(each.code)} lags: its pairs find {lag} fewer than the others."
+    if not (at_chance or lost or bad or behind) and len(checkup.languages) > 2:
+        yield "good", "No language lags clearly behind the others."
 
 
-def _reached(languages: Sequence[LanguageFacts]) -> str:
+def _names(languages: Sequence[LanguageFacts]) -> str:
+    return listed([language_name(each.code) for each in languages])
+
+
+def _partners(languages: Sequence[LanguageFacts]) -> str:
     return listed(
         [
             f"{language_name(each.code)} ({100 * each.best.value:.1f} % with {language_name(each.partner)})"
@@ -247,11 +206,11 @@ def _reached(languages: Sequence[LanguageFacts]) -> str:
     )
 
 
-# --- what helps ---
+# --- gains ---
 
 
 def surely_gains(gain: Interval) -> bool:
-    """Whether it is surely above zero, and enough to matter."""
+    """Whether a gain is significant and large enough to matter."""
     return gain.low > 0 and gain.value >= WORTH
 
 
@@ -259,210 +218,149 @@ def _surely_loses(gain: Interval) -> bool:
     return gain.high < 0 and -gain.value >= WORTH
 
 
-def what_helps(checkup: Checkup) -> list[Finding]:
-    """What removing means, CSLS and a map would gain in the best layer."""
-    best = checkup.best
+def _gain_findings(checkup: Checkup) -> Iterator[_Said]:
+    """What removing means, CSLS and a rotation would gain in the best layer."""
+    best, sources = checkup.best, checkup.estimates
     over = "on top of that" if best.way == "centered" else "over plain cosine"
-    said = [
-        _gain(
-            f"Removing each language’s mean, {checkup.estimates.means_in_words},",
-            best.centering,
-            "over vectors as they are; it costs nothing",
-        ),
-        _gain(
-            f"Searching by CSLS instead of cosine, neighborhoods {checkup.estimates.neighborhoods_in_words},",
-            best.csls,
-            f"{over}; it costs nothing",
-        ),
-    ]
+    means = f"Removing each language’s mean, {sources.means_in_words},"
+    yield _gain(means, best.centering, "over unmodified vectors, at no cost")
+    csls = f"Searching by CSLS instead of cosine, neighborhoods {sources.neighborhoods_in_words},"
+    yield _gain(csls, best.csls, f"{over}, at no cost")
+    yield _rotation_gain(checkup, over)
+
+
+def _rotation_gain(checkup: Checkup, over: str) -> _Said:
+    best, width = checkup.best, checkup.width
     share = 1 - 1 / checkup.settings.get("folds", 5)
     fitted = round(checkup.sentences * share)
-    rotation = f"A rotation of one language onto the other, fitted on {fitted:,} pairs and tested on others,"
-    if _surely_loses(best.mapping) and fitted < ENOUGH * checkup.width:
-        wanted = 1000 * ceil(ENOUGH * checkup.width / share / 1000)
-        text = (
-            f"{rotation} loses {points(best.mapping, sign='', turned=True)}, but so few pairs cannot fix "
-            f"{checkup.width:,} dimensions: whether one would help is open. Give more: --sentences {wanted}."
-        )
-        return [*said, Finding("gain", "plain", text)]
-    mapping = _gain(rotation, best.mapping, over)
+    rotation = f"A rotation of one language onto the other, fitted on {fitted:,} pairs and tested on the rest,"
+    if _surely_loses(best.mapping) and fitted < ENOUGH * width:
+        wanted = 1000 * ceil(ENOUGH * width / share / 1000)
+        loss = points(best.mapping, sign="", turned=True)
+        text = f"{rotation} loses {loss}, but that is too few pairs for {width:,} dimensions to tell whether one helps."
+        return "plain", f"{text} Use at least {wanted:,} sentences."
+    tone, text = _gain(rotation, best.mapping, over)
     beyond = best.mapping_over_first
     if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
-        text = (
-            f"{mapping.text} But a map of layer 0, word pieces without context, finds no less, {first}: it may well "
-            "learn from the pairs which words go together, rather than meet a space that is there."
-        )
-        return [*said, Finding("gain", "plain", text)]
-    return [*said, mapping]
+        text += f" But a rotation of layer 0, the embeddings without context, finds no less, {first}: it may learn word"
+        return "plain", f"{text} translations from the pairs rather than reveal a shared space."
+    return tone, text
 
 
-def _gain(what: str, gain: Interval, over: str) -> Finding:
+def _gain(what: str, gain: Interval, over: str) -> _Said:
     if surely_gains(gain):
-        return Finding("gain", "good", f"{what} gains {points(gain, sign='')} {over}.")
+        return "good", f"{what} gains {points(gain, sign='')} {over}."
     if _surely_loses(gain):
-        return Finding("gain", "warn", f"{what} loses {points(gain, sign='', turned=True)}: leave it.")
+        return "warn", f"{what} loses {points(gain, sign='', turned=True)}: do not use it."
     if gain.low > 0 or gain.high < 0 or max(-gain.low, gain.high) < WORTH:
-        return Finding("gain", "plain", f"{what} makes no difference that matters: {points(gain)}.")
-    return Finding("gain", "plain", f"{what} makes no difference that can be told from noise: {points(gain)}.")
+        return "plain", f"{what} makes no difference that matters: {points(gain)}."
+    return "plain", f"{what} makes no significant difference: {points(gain)}."
 
 
-# --- the tokenizer ---
+# --- tokenizer ---
 
 
-def what_tokens(checkup: Checkup) -> list[Finding]:
-    """What is wrong with the tokenizer, for which language."""
+def _tokenizer_findings(checkup: Checkup) -> Iterator[_Said]:
+    """Unknown tokens, words spelled or split, and truncated sentences, by language."""
     fewest = min(checkup.languages, key=lambda each: each.tokens.tokens_per_word)
-    beside = f"where {language_name(fewest.code)} has {fewest.tokens.tokens_per_word:.1f}"
-    said: list[Finding] = []
-    cut: list[LanguageFacts] = []
+    beside = f"against {fewest.tokens.tokens_per_word:.1f} in {language_name(fewest.code)}"
+    fine, split = True, []
     for each in checkup.languages:
         name, tokens = language_name(each.code), each.tokens
+        unknown = f"{_share(tokens.unknown_rate)} of the {name} tokens are unknown"
         if tokens.unknown_rate >= UNKNOWN_MANY:
-            said.append(
-                Finding(
-                    "tokenizer",
-                    "bad",
-                    f"{_share(tokens.unknown_rate)} of the tokens of {name} are unknown: that much of it never reaches "
-                    "the model.",
-                )
-            )
+            fine = False
+            yield "bad", f"{unknown}: the model never sees that part of the text."
         elif tokens.unknown_rate >= UNKNOWN:
-            said.append(
-                Finding("tokenizer", "warn", f"{_share(tokens.unknown_rate)} of the tokens of {name} are unknown.")
-            )
-        if tokens.spelt_share >= SPELT and tokens.tokens_per_word >= SPELT_PIECES:
-            said.append(
-                Finding(
-                    "tokenizer",
-                    "bad",
-                    f"{name} is spelt letter by letter: {tokens.tokens_per_word:.1f} tokens a word {beside}.",
-                )
-            )
-        elif tokens.tokens_per_word >= PIECES * fewest.tokens.tokens_per_word and tokens.unknown_rate < UNKNOWN_MANY:
-            cut.append(each)
-    if cut:
-        parts = [f"{language_name(each.code)} {each.tokens.tokens_per_word:.1f}" for each in cut]
-        said.append(Finding("tokenizer", "warn", f"Words are cut up: {listed(parts)} tokens a word {beside}."))
-    long = [each.code for each in checkup.languages if each.cut]
+            fine = False
+            yield "warn", f"{unknown}."
+        if tokens.spelled_share >= SPELLED and tokens.tokens_per_word >= SPELLED_TOKENS:
+            fine = False
+            yield "bad", f"{name} is spelled letter by letter: {tokens.tokens_per_word:.1f} tokens per word {beside}."
+        elif tokens.tokens_per_word >= SPLIT * fewest.tokens.tokens_per_word and tokens.unknown_rate < UNKNOWN_MANY:
+            split.append(f"{language_name(each.code)} {tokens.tokens_per_word:.1f}")
+    if split:
+        yield "warn", f"Words are split into many tokens: {listed(split)} tokens per word {beside}."
+    long = [each for each in checkup.languages if each.cut]
     if long:
-        count = sum(each.cut for each in checkup.languages)
-        said.append(
-            Finding(
-                "tokenizer",
-                "warn",
-                f"{counted(count, 'sentences')} of {listed([language_name(code) for code in long])} "
-                f"{'were' if count != 1 else 'was'} longer than the model takes and cut.",
-            )
-        )
-    if not said:
+        count = sum(each.cut for each in long)
+        were = "was" if count == 1 else "were"
+        yield "warn", f"{counted(count, 'sentences')} of {_names(long)} {were} truncated to the model’s maximum length."
+    if fine and not split and not long:
         most = max(each.tokens.tokens_per_word for each in checkup.languages)
-        said.append(
-            Finding(
-                "tokenizer",
-                "good",
-                f"The tokenizer treats them alike: {fewest.tokens.tokens_per_word:.1f} to {most:.1f} tokens a word, "
-                f"and less than {_share(UNKNOWN)} unknown.",
-            )
-        )
-    return said
+        rates = f"{fewest.tokens.tokens_per_word:.1f} to {most:.1f} tokens per word"
+        yield "good", f"The tokenizer treats all languages alike: {rates}, less than {_share(UNKNOWN)} unknown."
 
 
-# --- the space ---
+# --- space ---
 
 
-def what_space(checkup: Checkup) -> list[Finding]:
-    """How the space is built in the best layer: languages, directions, hubs, and whether it is related at all."""
+def _space_findings(checkup: Checkup) -> Iterator[_Said]:
+    """Geometry of the best layer: language identity, dominant directions, anisotropy, hubs, CKA."""
     here = checkup.at(checkup.best.layer)
-    said = [_probe(checkup), *_drowned(checkup)]
-    if here.mean_cosine >= ONE_WAY:
-        said.append(
-            Finding(
-                "space",
-                "plain",
-                f"Vectors point one way: two unrelated sentences of a language have a cosine of {here.mean_cosine:.2f} "
-                f"in layer {here.layer}, so a high cosine says little.",
-            )
-        )
+    yield _probe_finding(checkup)
+    yield from _dominant_directions(checkup)
+    if here.mean_cosine >= ANISOTROPIC:
+        text = f"The space is anisotropic: in layer {here.layer} two unrelated sentences of one language have a cosine"
+        yield "plain", f"{text} of {here.mean_cosine:.2f} on average, so a high cosine means little."
     if here.hubness >= HUBS:
-        said.append(
-            Finding(
-                "space",
-                "plain",
-                f"Some sentences are near to everything: hubness {here.hubness:.1f}, with CSLS "
-                f"{here.hubness_csls:.1f}.",
-            )
-        )
+        values = f"hubness {here.hubness:.1f}, with CSLS {here.hubness_csls:.1f}"
+        yield "plain", f"Some sentences are near neighbors of many others: {values}."
     if here.cka is not None and here.cka_null is not None:
         pairs = len(checkup.pairs)
         which = "every pair" if here.cka_above == pairs else f"{here.cka_above} of {pairs} pairs"
-        said.append(
-            Finding(
-                "space",
-                "plain",
-                f"Debiased CKA is {here.cka:.2f} on average there, and above that of shuffled sentences "
-                f"({here.cka_null:.3f}) in {which}.",
-            )
-        )
-    return said
+        text = f"Mean debiased CKA is {here.cka:.2f} there, significantly above shuffled sentences"
+        yield "plain", f"{text} ({here.cka_null:.3f}) in {which}."
 
 
-def _drowned(checkup: Checkup) -> list[Finding]:
+def _dominant_directions(checkup: Checkup) -> Iterator[_Said]:
     """Layers in which a few strong directions hide the rest."""
-    drowned = [
+    hidden = [
         each
         for each in checkup.layers
         if each.found["trimmed"].low > each.found["centered"].high
         and each.found["trimmed"].value >= each.found["centered"].value + WORTH
     ]
-    if not drowned:
-        return []
-    most = max(drowned, key=lambda each: each.found["trimmed"].value)
-    names = [str(each.layer) for each in drowned]
-    which = f"layer {names[0]}" if len(names) == 1 else f"layers {listed(names)}"
-    return [
-        Finding(
-            "space",
-            "warn",
-            f"A few strong directions drown the rest in {which}: without the two strongest, layer {most.layer} finds "
-            f"{percent(most.found['trimmed'])} with means removed, and with them {percent(most.found['centered'])}.",
-        )
-    ]
+    if hidden:
+        most = max(hidden, key=lambda each: each.found["trimmed"].value)
+        names = [str(each.layer) for each in hidden]
+        which = f"layer {names[0]}" if len(names) == 1 else f"layers {listed(names)}"
+        found, before = percent(most.found["trimmed"]), percent(most.found["centered"])
+        text = f"A few strong directions dominate {which}: with means removed, layer {most.layer} finds {found} without"
+        yield "warn", f"{text} the two strongest and {before} with them."
 
 
-def _probe(checkup: Checkup) -> Finding:
+def _probe_finding(checkup: Checkup) -> _Said:
     here = checkup.at(checkup.best.layer)
     probe = here.probe
     where = f"in layer {here.layer} (chance {_share(probe.chance)})"
     if probe.linear.low <= probe.chance:
-        return Finding(
-            "space", "good", f"A linear probe cannot tell the languages apart {where}: {percent(probe.linear)}."
-        )
-    only = "" if probe.linear.low > TOLD else "only "
-    text = f"A linear probe tells the language of {only}{percent(probe.linear)} of sentences {where}"
-    means = f"; the means of two languages are {here.distance:.1f} × the spread of one apart"
-    left = ""
+        return "good", f"A linear probe cannot tell the languages apart {where}: {percent(probe.linear)}."
+    only = "" if probe.linear.low > DETECTED else "only "
+    text = f"A linear probe identifies the language of {only}{percent(probe.linear)} of sentences {where}"
+    text += f"; the means of two languages are {here.distance:.1f} standard deviations apart"
     if probe.spread.low > probe.chance:
-        left = f". With the means removed, how a language is spread still gives away {percent(probe.spread)}"
-    return Finding("space", "plain", f"{text}{means}{left}.")
+        text += f". With means removed, the spread of its sentences still identifies {percent(probe.spread)}"
+    return "plain", f"{text}."
 
 
-# --- numbers in words ---
+# --- formatting ---
 
 
 def percent(found: Interval) -> str:
-    """A share with its interval."""
+    """Format a share with its confidence interval."""
     return f"{100 * found.value:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
 def points(gain: Interval, sign: str = "+", *, turned: bool = False) -> str:
-    """A difference of shares in points, with its interval; ``turned``, what is lost as a positive number."""
+    """Format a difference of shares in points with its confidence interval; ``turned`` negates it."""
     value, low, high = (-gain.value, -gain.high, -gain.low) if turned else (gain.value, gain.low, gain.high)
     return f"{100 * value:{sign}.1f} points ({100 * low:{sign}.1f} to {100 * high:{sign}.1f})"
 
 
 def _share(share: float) -> str:
-    """A share in percent, with as many digits as it needs: whole percents from 10 on.
+    """Format a share in percent, without decimals from 10 % on.
 
     >>> _share(0.001), _share(0.2), _share(0.6545), _share(0.996), _share(1.0)
     ('0.1 %', '20 %', '65 %', '100 %', '100 %')

@@ -1,19 +1,14 @@
-"""How sure a figure is: the same sentences drawn anew, for every figure at once.
+"""The best layer, for all languages together and for each, with confidence intervals from a paired bootstrap.
 
-All figures of a check-up are means over the same sentences. So the sentences are drawn once, and every figure is
-computed for each draw: intervals of differences between layers, ways and languages are then intervals of paired
-differences, in which what makes a sentence hard for both cancels out.
+All figures of a check-up are means over the same sentences. So the sentences are resampled once, and every figure is
+computed for each sample: intervals of differences between layers, search variants and languages are paired.
 
-Shape legend: ``S`` samples, the first being the sentences as they are; ``N`` sentences.
+With 100 sentences or more, layer and variant are chosen on one half and scored on the other, both ways round
+(:mod:`isoglot.retrieve.simultaneous_intervals`). With fewer, they are chosen and scored on all of them, with
+simultaneous intervals.
 
-Which layer is best, for all languages and for each: chosen on other sentences than it is scored on.
-
-Of some hundred sentences, layer and way are chosen on one half and scored on the other, both ways
-(:mod:`isoglot.retrieve.simultaneous_intervals`). Of fewer, they are chosen and scored on all, with intervals that allow
-for that.
-
-Shape legend: ``S`` samples of the sentences, the first being the sentences as they are; ``N`` sentences of a set, ``P``
-pairs of languages, ``L`` layers, ``W`` ways.
+Shape legend: ``S`` bootstrap samples, the first being the original sentences; ``N`` sentences of a set, ``P`` pairs of
+languages, ``L`` layers, ``W`` search variants.
 """
 
 from __future__ import annotations
@@ -24,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.rng import random_stream
-from isoglot.diagnose.result import Best, Top
-from isoglot.diagnose.retrieval import WAYS
+from isoglot.diagnose.result import BestLayer, HighestScore
+from isoglot.diagnose.retrieval import VARIANTS
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
     by_other_half,
@@ -39,30 +34,29 @@ from isoglot.retrieve.simultaneous_intervals import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.diagnose.measurements import Looked
-    from isoglot.diagnose.retrieval import Way
-    from isoglot.diagnose.sentence_vectors import Encoded
+    from isoglot.diagnose.measurements import LayerMeasurements
+    from isoglot.diagnose.sentence_vectors import EncodedSet
     from isoglot.retrieve.metrics import Interval
 
 
 def sample_weights(sentences: int, resamples: int, *, seed: int, name: str = "") -> np.ndarray:
-    """How much each sentence counts in each sample (S × N); rows sum to 1, and the first counts all alike."""
+    """Weight of each sentence in each bootstrap sample (S × N); rows sum to 1, the first is uniform."""
     stream = random_stream(seed, "check-up resamples", name)
     drawn_SN = stream.multinomial(sentences, np.full(sentences, 1 / sentences), size=resamples) / sentences
     return np.concatenate([np.full((1, sentences), 1 / sentences), drawn_SN])
 
 
-_RAW, _CENTERED = WAYS.index("raw"), WAYS.index("centered")
+_RAW, _CENTERED = VARIANTS.index("raw"), VARIANTS.index("centered")
 
 
 @dataclass(frozen=True)
-class Hits:
-    """Which sentences are found, set by set, with the samples that intervals come from.
+class RetrievalHits:
+    """Which sentences are found, set by set, with bootstrap weights.
 
     Attributes:
-        found: Of each set, P × L × W × N.
-        weights: How much each sentence of a set counts in each sample, S × N.
-        parts: The half that each sentence of a set is in; None where there are too few sentences to choose on half.
+        found: P × L × W × N for each set.
+        weights: S × N for each set.
+        parts: The half each sentence of a set is in; None with too few sentences to choose on one half.
     """
 
     found: list[np.ndarray]
@@ -70,8 +64,8 @@ class Hits:
     parts: list[np.ndarray] | None
 
     @classmethod
-    def of_sets(cls, found: list[np.ndarray], *, resamples: int, seed: int) -> Hits:
-        """Of what was found in each set."""
+    def of_sets(cls, found: list[np.ndarray], *, resamples: int, seed: int) -> RetrievalHits:
+        """Draw weights and halves for what was found in each set."""
         counts = [each.shape[-1] for each in found]
         weights = [sample_weights(count, resamples, seed=seed, name=str(place)) for place, count in enumerate(counts)]
         cut = [halves(count, seed=seed, name=f"check-up {place}") for place, count in enumerate(counts)]
@@ -79,29 +73,29 @@ class Hits:
         return cls(found, weights, parts if len(parts) == len(cut) else None)
 
     @classmethod
-    def of_pairs(cls, encoded: Sequence[Encoded], looked: Looked, *, resamples: int, seed: int) -> Hits:
-        """Of what was seen of every pair of every set."""
-        found, number = [], 0
-        for one in encoded:
-            pairs = []
-            for _ in one.pairs:
-                pairs.append(np.stack([looked.pairs[number, at].found_WN for at in range(len(looked.told))]))
-                number += 1
-            found.append(np.stack(pairs))
+    def of_pairs(
+        cls, encoded: Sequence[EncodedSet], measured: LayerMeasurements, *, resamples: int, seed: int
+    ) -> RetrievalHits:
+        """Collect the hits of every pair of every set."""
+        numbers = iter(range(sum(len(one.pairs) for one in encoded)))
+        found = [
+            np.stack([np.stack([each.found_WN for each in measured.of_pair(next(numbers))]) for _ in one.pairs])
+            for one in encoded
+        ]
         return cls.of_sets(found, resamples=resamples, seed=seed)
 
     @property
     def items(self) -> int:
-        """Sentences of the smallest set."""
+        """Number of sentences of the smallest set."""
         return min(int(each.shape[-1]) for each in self.found)
 
     def sampled(self) -> np.ndarray:
-        """How much is found in every sample of the sentences (S × P × L × W)."""
+        """P@1 in every bootstrap sample (S × P × L × W)."""
         return self._sampled(self.found, self.weights)
 
     def of_half(self, side: bool) -> np.ndarray:
-        """The same, of the sentences of one half."""
-        assert self.parts is not None  # noqa: S101 - the caller has looked
+        """P@1 in every bootstrap sample over the sentences of one half."""
+        assert self.parts is not None  # noqa: S101 - for the type checker
         weights = []
         for w_SN, half_N in zip(self.weights, self.parts, strict=True):
             own_SN = w_SN * (half_N == side)
@@ -109,7 +103,7 @@ class Hits:
         return self._sampled(self.found, weights)
 
     def scored(self, first: tuple[int, int], second: tuple[int, int]) -> np.ndarray:
-        """The samples of each pair (S × P): one half by a layer and way, the other half by others."""
+        """Bootstrap samples of each pair (S × P), each half scored by its own layer and variant."""
         assert self.parts is not None  # noqa: S101
         found = []
         for found_PLWN, w_SN, half_N in zip(self.found, self.weights, self.parts, strict=True):
@@ -127,10 +121,10 @@ class Hits:
 
 
 def _choice(found_SLW: np.ndarray) -> tuple[int, int]:
-    """The layer and way to use without a map.
+    """The layer and variant to use without a map.
 
-    The layer is where most is found by cosine. The means are removed where that is surely better in the layer that is
-    best either way.
+    The layer has the highest P@1 by cosine. Means are removed if that is significantly better in the layer that is best
+    with or without them.
     """
     raw_SL, centered_SL = found_SLW[:, :, _RAW], found_SLW[:, :, _CENTERED]
     first = int(np.argmax(np.maximum(raw_SL[0], centered_SL[0])))
@@ -138,8 +132,8 @@ def _choice(found_SLW: np.ndarray) -> tuple[int, int]:
     return int(np.argmax(found_SLW[0, :, way])), way
 
 
-def choose_best(hits: Hits, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
-    """The best layer without a map, and the samples of its pairs (S × P)."""
+def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[BestLayer, np.ndarray]:
+    """The best layer without a map, and the bootstrap samples of its pairs (S × P)."""
     found_SPLW = hits.sampled()
     found_SLW = found_SPLW.mean(axis=1)
     at, way = _choice(found_SLW)
@@ -155,12 +149,12 @@ def choose_best(hits: Hits, layers: Sequence[int]) -> tuple[Best, np.ndarray]:
         found = interval(best_SP.mean(axis=1))
         ahead = [interval(best_SP.mean(axis=1) - here_S) for here_S in here_SL.T]
     as_good, undecided = _others(best_SP.mean(axis=1), here_SL, at, layers, hits, ahead)
-    csls_SL = found_SLW[:, :, WAYS.index("centered-csls" if way == _CENTERED else "csls")]
-    mapped_SL = found_SLW[:, :, WAYS.index("mapped")]
+    csls_SL = found_SLW[:, :, VARIANTS.index("centered-csls" if way == _CENTERED else "csls")]
+    mapped_SL = found_SLW[:, :, VARIANTS.index("mapped")]
     has_first = at > 0 and layers[0] == 0
-    best = Best(
+    best = BestLayer(
         layer=layers[at],
-        way=WAYS[way],
+        way=VARIANTS[way],
         found=found,
         chosen_apart=hits.parts is not None,
         as_good=as_good,
@@ -181,13 +175,13 @@ def _others(
     here_SL: np.ndarray,
     at: int,
     layers: Sequence[int],
-    hits: Hits,
+    hits: RetrievalHits,
     ahead: Sequence[Interval],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The other layers that are as good by a test, and those of which nothing can be told."""
+    """Other layers that are equivalent by a test, and those the test cannot decide."""
     places = [place for place in range(len(layers)) if place != at]
     verdicts = [each.verdict for each in stand(best_S, here_SL[:, places], hits.items)]
-    if hits.parts is None:  # chosen on the same sentences: worse only by intervals that hold for any two
+    if hits.parts is None:  # chosen on the same sentences: worse only by simultaneous intervals
         verdicts = [
             "undecided" if verdict == "worse" and ahead[place].low <= 0 else verdict
             for place, verdict in zip(places, verdicts, strict=True)
@@ -199,19 +193,18 @@ def _others(
     return as_good, undecided
 
 
-def _top(hits: Hits, found_SLW: np.ndarray, layers: Sequence[int]) -> Top:
-    """The highest of all figures."""
+def _top(hits: RetrievalHits, found_SLW: np.ndarray, layers: Sequence[int]) -> HighestScore:
+    """The highest P@1 of all layers and variants."""
     found_SC = found_SLW.reshape(len(found_SLW), -1)
     at = int(found_SC[0].argmax())
-    layer, way = divmod(at, len(WAYS))
+    layer, way = divmod(at, len(VARIANTS))
     held_out = None
     if hits.parts is not None:
-        chosen = [divmod(int(hits.of_half(side)[0].mean(axis=0).argmax()), len(WAYS)) for side in (False, True)]
+        chosen = [divmod(int(hits.of_half(side)[0].mean(axis=0).argmax()), len(VARIANTS)) for side in (False, True)]
         held_out = interval(hits.scored(chosen[0], chosen[1]).mean(axis=1))
-    top: Way = WAYS[way]
-    return Top(
+    return HighestScore(
         layer=layers[layer],
-        way=top,
+        way=VARIANTS[way],
         found=as_share(chosen_interval(found_SC, at)),
         among=found_SC.shape[1],
         held_out=held_out,
@@ -219,14 +212,14 @@ def _top(hits: Hits, found_SLW: np.ndarray, layers: Sequence[int]) -> Top:
 
 
 def language_layers(
-    hits: Hits, layers: Sequence[int], pairs: Sequence[tuple[str, str]], codes: Sequence[str], best: Best
+    hits: RetrievalHits, layers: Sequence[int], pairs: Sequence[tuple[str, str]], codes: Sequence[str], best: BestLayer
 ) -> dict[str, dict[str, Any]]:
-    """The best layer of each language, and whether it surely finds more than the best of all.
+    """The best layer of each language, and its gain over the best layer overall if significant.
 
     Returns:
         Fields of :class:`isoglot.diagnose.result.LanguageFacts` by language.
     """
-    way, common = WAYS.index(best.way), layers.index(best.layer)
+    way, common = VARIANTS.index(best.way), layers.index(best.layer)
     found_SPL = hits.sampled()[:, :, :, way]
     facts: dict[str, dict[str, Any]] = {}
     gains = []
@@ -246,8 +239,8 @@ def language_layers(
     return facts
 
 
-def _chosen_for(hits: Hits, own: np.ndarray, way: int) -> np.ndarray:
-    """The samples (S) of some pairs by the layer that is best for them on the other half of the sentences."""
+def _chosen_for(hits: RetrievalHits, own: np.ndarray, way: int) -> np.ndarray:
+    """Bootstrap samples (S) of some pairs, scored by the layer that is best for them on the other half."""
     assert hits.parts is not None  # noqa: S101
     rows, weights, parts, first = [], [], [], 0
     for found_PLWN, w_SN, half_N in zip(hits.found, hits.weights, hits.parts, strict=True):

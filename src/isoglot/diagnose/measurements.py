@@ -1,10 +1,6 @@
-"""How the rows of a language lie in the space, and how far two languages are apart.
+"""Measurements of every pair of languages and every language, in every layer.
 
-Shape legend: ``N`` rows, ``D`` hidden size.
-
-Vectors to facts: every pair of languages and every language, in every layer.
-
-Shape legend: ``N`` sentences, ``W`` ways.
+Shape legend: ``N`` sentences, ``D`` hidden size, ``W`` search variants.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ import torch
 from isoglot.compare.cka_inference import judge
 from isoglot.compare.language_probe import ProbeResult, tell_languages
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.diagnose.retrieval import Means, find_translations
+from isoglot.diagnose.retrieval import PairEstimates, find_translations
 from isoglot.retrieve.estimates import OtherText
 
 if TYPE_CHECKING:
@@ -28,47 +24,47 @@ if TYPE_CHECKING:
     from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.core.progress import Progress
     from isoglot.diagnose.config import DiagnoseConfig
-    from isoglot.diagnose.sentence_vectors import Encoded
+    from isoglot.diagnose.sentence_vectors import EncodedSet
     from isoglot.retrieve.estimates import Estimates
 
 
-class Spread(NamedTuple):
+class Anisotropy(NamedTuple):
     """How unevenly the rows of one language fill the space.
 
     Attributes:
-        mean_cosine: Of two different rows, on average: near 0 where rows point everywhere, near 1 where they all point
-            one way (anisotropy; Ethayarajh 2019).
-        top_share: Of the variance, what the first principal component has; 1 / D where all directions are alike.
+        mean_cosine: Mean cosine of two different rows: near 0 if isotropic, near 1 if all rows point the same way
+            (Ethayarajh 2019).
+        top_share: Share of the variance in the first principal component; 1 / D if isotropic.
     """
 
     mean_cosine: float
     top_share: float
 
 
-def spread(rows_ND: np.ndarray) -> Spread:
-    """The facts of one language in one layer, over all pairs of rows.
+def anisotropy(rows_ND: np.ndarray) -> Anisotropy:
+    """Measure the anisotropy of one language in one layer, over all pairs of rows.
 
-    >>> spread(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])).top_share
+    >>> anisotropy(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])).top_share
     0.5
     """
     rows_ND = rows_ND.astype(np.float64)
     lengths_N = np.linalg.norm(rows_ND, axis=1)
     unit_ND = rows_ND[lengths_N > 0] / lengths_N[lengths_N > 0, None]
     count = len(unit_ND)
-    # All pairs at once: the square of the sum holds every product twice, and each row with itself.
+    # All pairs at once: the squared sum contains every product twice, and each row with itself.
     cosine = (float((unit_ND.sum(axis=0) ** 2).sum()) - count) / (count * (count - 1)) if count > 1 else 1.0
     away_ND = torch.from_numpy(rows_ND - rows_ND.mean(axis=0))
     gram = away_ND.T @ away_ND if away_ND.shape[0] >= away_ND.shape[1] else away_ND @ away_ND.T
     total = float(gram.trace())
     top = float(torch.linalg.eigvalsh(gram)[-1]) / total if total > 0 else 1.0
-    return Spread(cosine, min(top, 1.0))
+    return Anisotropy(cosine, min(top, 1.0))
 
 
 def mean_distance(X_ND: np.ndarray, Y_ND: np.ndarray) -> float:
-    """How far the means of two languages are apart, in units of how far rows lie from their own mean.
+    """Distance between the means of two languages, in standard deviations within a language.
 
-    What chance adds to the distance of two means of N rows is taken off; the rows are translations of each other, so
-    chance is that of their differences.
+    The expected squared distance of two sample means is subtracted. The rows are translations of each other, so it is
+    estimated from their differences.
 
     >>> mean_distance(np.array([[1.0], [-1.0]]), np.array([[4.0], [2.0]]))
     3.0
@@ -77,15 +73,15 @@ def mean_distance(X_ND: np.ndarray, Y_ND: np.ndarray) -> float:
     away_ND = X_ND - Y_ND
     step_D = away_ND.mean(axis=0)
     count = len(away_ND)
-    by_chance = float(((away_ND - step_D) ** 2).sum()) / (count * max(count - 1, 1))
+    expected = float(((away_ND - step_D) ** 2).sum()) / (count * max(count - 1, 1))
     within = (X_ND.var(axis=0).sum() + Y_ND.var(axis=0).sum()) / 2
-    squared = max(float((step_D**2).sum()) - by_chance, 0.0)
+    squared = max(float((step_D**2).sum()) - expected, 0.0)
     return float(np.sqrt(squared / within)) if within > 0 else 0.0
 
 
 @dataclass(frozen=True)
-class PairLook:
-    """What is known of two languages in a layer."""
+class PairMeasurement:
+    """Measurements of two languages in a layer."""
 
     found_WN: np.ndarray
     hubness: float
@@ -94,51 +90,59 @@ class PairLook:
     cka: CkaEstimate | None
 
 
-class Sources(NamedTuple):
-    """Where means and neighborhoods come from, and what is known of each language from other text, by layer."""
+class EstimateSources(NamedTuple):
+    """Source of means and neighborhoods, and estimates of each language from other text, by layer."""
 
     estimates: Estimates
     others: Mapping[str, Mapping[int | None, OtherText]]
 
     def of(self, code: str, layer: int) -> OtherText:
-        """What is known of a language in a layer.
+        """Estimates of a language in a layer from other text.
 
         Raises:
-            ConfigError: Something is to come from other text, and is not there.
+            ConfigError: An estimate from other text is requested and missing.
         """
         found = self.others.get(code, {}).get(layer, OtherText())
         for wanted, there in ((self.estimates.means, found.mean_D), (self.estimates.neighborhoods, found.rows)):
             if wanted == "given" and there is None:
                 raise ConfigError(
-                    f"nothing is given of {code} in layer {layer}",
-                    remedy="give other text of it",
+                    f"no estimates of {code} in layer {layer} from other text",
+                    remedy="give text of this language",
                     code="config.unknown-layer",
                 )
         return found
 
 
-class Looked(NamedTuple):
-    """What was seen: by number of a pair and place of a layer, and by place of a layer."""
+class LayerMeasurements(NamedTuple):
+    """Measurements of pairs, by number of the pair and index of the layer, and of languages, by index of the layer."""
 
-    pairs: dict[tuple[int, int], PairLook]
-    told: list[ProbeResult]
-    spreads: list[list[Spread]]
+    pairs: dict[tuple[int, int], PairMeasurement]
+    probes: list[ProbeResult]
+    anisotropies: list[list[Anisotropy]]
+
+    def of_pair(self, number: int) -> list[PairMeasurement]:
+        """One pair in all layers."""
+        return [self.pairs[number, at] for at in range(len(self.probes))]
+
+    def of_layer(self, at: int) -> list[PairMeasurement]:
+        """All pairs in one layer."""
+        return [self.pairs[number, at] for number in range(len(self.pairs) // len(self.probes))]
 
 
-def look(
-    encoded: Sequence[Encoded],
+def measure(
+    encoded: Sequence[EncodedSet],
     layers: Sequence[int],
     codes: Sequence[str],
     *,
-    sources: Sources,
+    sources: EstimateSources,
     device: torch.device,
     config: DiagnoseConfig,
     progress: Progress,
-) -> Looked:
-    """Every pair and every language in every layer; on the CPU every core has a pair of its own."""
+) -> LayerMeasurements:
+    """Measure every pair and every language in every layer; on the CPU, one pair per core at a time."""
     threads = torch.get_num_threads()
     work = list(enumerate((one, pair) for one in encoded for pair in one.pairs))
-    looked = Looked({}, [], [])
+    measured = LayerMeasurements({}, [], [])
     on_cpu = device.type == "cpu"
     pool = ThreadPoolExecutor(threads if on_cpu else 1, initializer=torch.set_num_threads, initargs=(1,))
     try:
@@ -151,44 +155,44 @@ def look(
                     for number, (one, pair) in work
                 }
                 for done in as_completed(running):
-                    looked.pairs[running[done], at] = done.result()
+                    measured.pairs[running[done], at] = done.result()
                     task.advance()
-                told, spreads = languages.result()
+                probes, anisotropies = languages.result()
                 task.advance()
-                looked.told.append(told)
-                looked.spreads.append(spreads)
+                measured.probes.append(probes)
+                measured.anisotropies.append(anisotropies)
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # new threads are given what was set last
-    return looked
+        torch.set_num_threads(threads)  # new threads inherit the last setting
+    return measured
 
 
 def _pair_layer(
-    one: Encoded,
+    one: EncodedSet,
     pair: tuple[str, str],
     layer: int,
-    sources: Sources,
+    sources: EstimateSources,
     device: torch.device,
     config: DiagnoseConfig,
-) -> PairLook:
+) -> PairMeasurement:
     X, Y = (one.vectors[code][layer] for code in pair)
-    means = Means(sources.estimates, (sources.of(pair[0], layer), sources.of(pair[1], layer)))
+    means = PairEstimates(sources.estimates, (sources.of(pair[0], layer), sources.of(pair[1], layer)))
     result = find_translations(X, Y, one.folds_N, means=means, seed=config.seed, device=device)
     hubs = result.hubness["raw"], result.hubness["csls"]
-    return PairLook(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))
+    return PairMeasurement(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))
 
 
 def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> CkaEstimate | None:
-    """Debiased CKA with its null; None where all rows of a side are the same."""
+    """Debiased CKA with its null distribution; None if all rows of a side are equal."""
     try:
         return judge(X, Y, form="debiased", rows=config.cka_sentences, draws=config.draws, seed=config.seed)
-    except InputError:  # numbers are finite and rows are enough: nothing else is left to be wrong
+    except InputError:  # values are finite and rows are enough, so a side is constant
         return None
 
 
-def _languages(encoded: Sequence[Encoded], codes: Sequence[str], layer: int) -> tuple[ProbeResult, list[Spread]]:
-    """The probes, and how each language is spread."""
+def _languages(encoded: Sequence[EncodedSet], codes: Sequence[str], layer: int) -> tuple[ProbeResult, list[Anisotropy]]:
+    """Language probes, and the anisotropy of each language."""
     own = {code: [each for each in encoded if code in each.vectors] for code in codes}
     rows = [np.concatenate([each.vectors[code][layer] for each in sets]) for code, sets in own.items()]
     folds = [np.concatenate([each.folds_N for each in sets]) for sets in own.values()]
-    return tell_languages(rows, folds), [spread(each) for each in rows]
+    return tell_languages(rows, folds), [anisotropy(each) for each in rows]

@@ -1,4 +1,4 @@
-"""Languages as a reader calls them."""
+"""English names of languages, and lists of words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NAMES = {
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, or its code where we have none.
+    """English name of a language, or its code if the name is not listed.
 
     >>> language_name("de"), language_name("zh-Hant"), language_name("en-x-shift")
     ('German', 'zh-Hant', 'en-x-shift')
@@ -56,7 +56,7 @@ def language_name(code: str) -> str:
 
 
 def listed(words: list[str]) -> str:
-    """Words in a row.
+    """Join words with commas and "and".
 
     >>> listed(["German"]), listed(["German", "French"]), listed(["3", "4", "5"])
     ('German', 'German and French', '3, 4 and 5')

@@ -1,4 +1,4 @@
-"""What a check-up found: figures by layer, by pair and by language, each with how sure it is."""
+"""Result of a check-up: figures by layer, pair and language, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.compare.cka_inference import CkaEstimate
-    from isoglot.diagnose.retrieval import Way
+    from isoglot.diagnose.retrieval import SearchVariant
     from isoglot.diagnose.tokenizer_check import TokenFacts
     from isoglot.retrieve.estimates import Estimates
     from isoglot.retrieve.metrics import Interval
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeFacts:
-    """Balanced accuracy of a linear language probe, cross-validated (``compare/language_probe.py``)."""
+    """Cross-validated balanced accuracy of linear language probes (``compare/language_probe.py``)."""
 
     linear: Interval
     centered: Interval
@@ -27,42 +27,42 @@ class ProbeFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerFacts:
-    """One layer, the mean over all pairs of languages (or over languages, where a figure is of one)."""
+    """Figures of one layer: means over all pairs of languages, or over languages."""
 
     layer: int
-    found: Mapping[Way, Interval]
-    """The share of translations found (P@1), the mean of both directions."""
+    found: Mapping[SearchVariant, Interval]
+    """P@1, the mean of both directions."""
     probe: ProbeFacts
     mean_cosine: float
     top_share: float
     hubness: float
-    """Skewness of the 10-occurrence by cosine, vectors as they are; above 1 where a few rows are near to everything."""
+    """Skewness of the 10-occurrence by cosine on unmodified vectors; above 1 if a few rows are hubs."""
     hubness_csls: float
     distance: float
-    """Between the means of two languages, in units of the spread around a mean."""
+    """Distance between the means of two languages, in standard deviations within a language."""
     cka: float | None
-    """Debiased; None where a language has one vector for everything."""
+    """Debiased; None if all vectors of a language are equal."""
     cka_null: float | None
-    """The mean over pairs of the 95th percentile of shuffled ones."""
+    """95th percentile with shuffled sentences, the mean over pairs."""
     cka_above: int
-    """In how many pairs CKA is above that of shuffled ones."""
+    """Number of pairs whose CKA exceeds that percentile."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairLayer:
-    """Two languages in one layer."""
+    """Figures of two languages in one layer."""
 
     layer: int
-    found: Mapping[Way, Interval]
+    found: Mapping[SearchVariant, Interval]
     hubness: float
     distance: float
     cka: CkaEstimate | None
-    """Debiased, with its interval and its null; None where a language has one vector for everything."""
+    """Debiased, with its interval and null distribution; None if all vectors of a language are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairFacts:
-    """Two languages in every layer."""
+    """Figures of two languages in every layer."""
 
     source: str
     target: str
@@ -71,82 +71,82 @@ class PairFacts:
 
     @property
     def name(self) -> str:
-        """The two in a few letters."""
+        """The two codes, joined by a hyphen."""
         return f"{self.source}-{self.target}"
 
     def at(self, layer: int) -> PairLayer:
-        """The figures of one layer."""
+        """Figures of one layer."""
         return next(each for each in self.layers if each.layer == layer)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageFacts:
-    """One language: its tokens, and how its pairs fare in the best layer."""
+    """Figures of one language: its tokens, and P@1 of its pairs in the best layer."""
 
     code: str
     tokens: TokenFacts
     found: Interval
-    """P@1 over its pairs, in the best layer and way."""
+    """P@1 over its pairs, by the best layer and search variant."""
     partner: str
     """The language it is aligned best with."""
     best: Interval
-    """P@1 with that one."""
+    """P@1 with that language."""
     lead: Interval | None
-    """``found`` minus the same over all pairs without it; None where there are none."""
+    """``found`` minus P@1 over all pairs without the language; None if there are none."""
     layer: int
-    """The layer that finds most over its pairs, in the best way."""
+    """The layer with the highest P@1 over its pairs."""
     at_layer: Interval
-    """P@1 over its pairs there."""
+    """P@1 over its pairs in that layer."""
     layer_gain: Interval | None
-    """How much more that finds than the best layer of all, the layer being chosen on other sentences; None where a
-    paired test, corrected over languages, does not say that it is more."""
+    """Gain over the best layer overall, with the layer chosen on held-out sentences; None unless it is significant by a
+    paired test, corrected over languages."""
     cut: int = 0
-    """Sentences that were longer than the model takes."""
+    """Number of sentences truncated to the maximum length of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Top:
-    """The highest figure of all layers and ways.
+class HighestScore:
+    """The highest P@1 over all layers and search variants.
 
     Attributes:
         layer: The layer.
-        way: The way.
-        found: P@1, with an interval that allows for the choice.
-        among: Of how many it is the highest.
-        held_out: P@1 where layer and way are chosen on one half of the sentences and scored on the other, both ways;
-            None of few sentences.
+        way: The search variant.
+        found: P@1, with a simultaneous confidence interval.
+        among: Number of figures it is the highest of.
+        held_out: P@1 with layer and variant chosen on one half of the sentences and scored on the other, both ways
+            round; None with few sentences.
     """
 
     layer: int
-    way: Way
+    way: SearchVariant
     found: Interval
     among: int
     held_out: Interval | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Best:
-    """Where translations are found best without a map, and what more could be had there.
+class BestLayer:
+    """The layer with the highest P@1 without a map, and what other search variants would gain there.
 
     Attributes:
         layer: The layer.
-        way: ``centered`` where removing the means surely helps, ``raw`` where not.
-        found: P@1 by layer and way, chosen on one half of the sentences and scored on the other, both ways; of few
-            sentences, chosen and scored on all, with an interval that allows for the choice.
+        way: ``centered`` if removing the means helps significantly, else ``raw``.
+        found: P@1 with layer and variant chosen on one half of the sentences and scored on the other, both ways round.
+            With few sentences, chosen and scored on all, with a simultaneous confidence interval.
         chosen_apart: Whether they were chosen on other sentences than they were scored on.
-        as_good: Other layers that a paired test puts within three points.
-        undecided: Other layers that are neither surely worse nor shown to be as good.
-        over_last: How much better it is than the last layer; None where it is the last.
-        over_first: How much better than layer 0, the embeddings without context; None where it is that.
-        centering: What removing each language's mean gains over vectors as they are.
-        csls: What CSLS gains over cosine, in this way.
-        mapping: What a map gains over this way.
-        mapping_over_first: How much more is found with a map here than with one in layer 0; None where it is that.
-        top: The highest figure of all, in any way.
+        as_good: Other layers that are equivalent by a paired test with a margin of three points.
+        undecided: Other layers that are neither significantly worse nor equivalent.
+        over_last: Gain over the last layer; None if it is the last.
+        over_first: Gain over layer 0, the embeddings without context; None if it is layer 0.
+        centering: Gain of removing each language's mean over unmodified vectors.
+        csls: Gain of CSLS over cosine.
+        mapping: Gain of a rotation.
+        mapping_over_first: Gain of a rotation here over a rotation of layer 0; None if it is layer 0.
+        top: The highest P@1 of all layers and variants.
     """
 
     layer: int
-    way: Way
+    way: SearchVariant
     found: Interval
     chosen_apart: bool
     as_good: tuple[int, ...]
@@ -157,28 +157,28 @@ class Best:
     csls: Interval
     mapping: Interval
     mapping_over_first: Interval | None
-    top: Top
+    top: HighestScore
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Checkup:
-    """The whole check-up."""
+    """Result of a check-up."""
 
     model: str
     sentences: int
-    """Candidates of a search; of several sets, the mean."""
+    """Number of candidates of a search; the mean over sets."""
     origin: str
-    """Where the sentences come from."""
+    """Source of the sentences."""
     chance: float
-    """What P@1 is by chance."""
+    """P@1 at chance."""
     depth: int
     width: int
     layers: tuple[LayerFacts, ...]
     pairs: tuple[PairFacts, ...]
     languages: tuple[LanguageFacts, ...]
-    best: Best
+    best: BestLayer
     estimates: Estimates
-    """Where means and the neighborhoods of CSLS come from."""
+    """Source of the means and of CSLS neighborhoods."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -188,15 +188,15 @@ class Checkup:
         return f"Checkup({self.model or 'encoder'}; {codes}; {self.sentences:,} sentences; {best})"
 
     def at(self, layer: int) -> LayerFacts:
-        """The figures of one layer."""
+        """Figures of one layer."""
         return next(each for each in self.layers if each.layer == layer)
 
     def language(self, code: str) -> LanguageFacts:
-        """The figures of one language."""
+        """Figures of one language."""
         return next(each for each in self.languages if each.code == code)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """All fields as a JSON object."""
         whole = asdict(self)
         for given, facts in zip(whole["languages"], self.languages, strict=True):
             given["tokens"] = facts.tokens.as_dict()

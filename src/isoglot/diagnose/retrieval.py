@@ -1,18 +1,18 @@
-"""Whether the translation of each sentence is found, in six ways.
+"""Sentence retrieval between two languages, by six search variants.
 
-- ``raw``: the nearest by cosine, vectors as they are.
-- ``centered``: the same without each language's mean.
-- ``csls``: CSLS instead of cosine, vectors as they are.
+- ``raw``: nearest neighbor by cosine, unmodified vectors.
+- ``centered``: the same with each language's mean removed.
+- ``csls``: CSLS instead of cosine, unmodified vectors.
 - ``centered-csls``: both.
-- ``trimmed``: centered, and without the two strongest directions of the two languages together; in many encoders a
-  few directions are so strong that cosines see little else (Timkey & van Schijndel 2021).
-- ``mapped``: centered, then one language turned onto the other by Procrustes.
+- ``trimmed``: centered, without the two strongest directions of the two languages together; in many encoders a few
+  directions dominate all cosines (Timkey & van Schijndel 2021).
+- ``mapped``: centered, then one language rotated onto the other by Procrustes.
 
-Whatever is estimated for a sentence is estimated on the other folds: means, neighborhoods of CSLS, directions and maps
-(:mod:`isoglot.retrieve.estimates`). The sentence is then looked for among all rows of the other language, as in the
-other ways, so that figures can be compared. On independent noise all are at chance (a test holds them to that).
+Everything that is estimated for a sentence is estimated on the other folds: means, CSLS neighborhoods, directions and
+maps (:mod:`isoglot.retrieve.estimates`). The candidates are all rows of the other language in every variant, so figures
+can be compared. On independent noise all variants are at chance.
 
-Shape legend: ``N`` sentences, ``D`` hidden size, ``W`` ways, ``F`` sentences of a fold.
+Shape legend: ``N`` sentences, ``D`` hidden size, ``W`` search variants, ``F`` sentences of a fold.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ from isoglot.retrieve.metrics import hubness
 if TYPE_CHECKING:
     from isoglot.retrieve.methods import Method
 
-Way = Literal["raw", "centered", "csls", "centered-csls", "trimmed", "mapped"]
-WAYS: tuple[Way, ...] = get_args(Way)
+SearchVariant = Literal["raw", "centered", "csls", "centered-csls", "trimmed", "mapped"]
+VARIANTS: tuple[SearchVariant, ...] = get_args(SearchVariant)
 STRONGEST = 2
-"""Directions that ``trimmed`` leaves out."""
-HUBS: tuple[Way, ...] = ("raw", "csls")
-"""Ways that hubs are counted in."""
-_NEAREST = 10  # neighbors that hubs are counted among
+"""Number of directions that ``trimmed`` removes."""
+HUBS: tuple[SearchVariant, ...] = ("raw", "csls")
+"""Variants whose hubness is measured."""
+_NEAREST = 10  # neighbors that hubness is measured on
 
 
-class PairFound(NamedTuple):
-    """How often each sentence is found (0, ½ or 1: the mean of both directions), and the hubs of some ways."""
+class PairRetrieval(NamedTuple):
+    """Whether each sentence is found (0, ½ or 1: the mean of both directions), and hubness by variant."""
 
     found_WN: np.ndarray
-    hubness: dict[Way, float]
+    hubness: dict[SearchVariant, float]
 
 
-class Means(NamedTuple):
-    """Where the means of two languages and the neighborhoods of CSLS come from, and what is known from other text."""
+class PairEstimates(NamedTuple):
+    """Source of the means of two languages and of CSLS neighborhoods, with estimates from other text."""
 
     estimates: Estimates = Estimates()
     others: tuple[OtherText, OtherText] = (OtherText(), OtherText())
 
 
-CROSS_FITTED = Means()
+CROSS_FITTED = PairEstimates()
 
 
 def fold_numbers(sentences: int, folds: int, *, seed: int) -> np.ndarray:
-    """The fold of each sentence (N): equal parts, drawn at random."""
+    """Assign each sentence (N) to one of equal random folds."""
     numbers_N = np.arange(sentences) % min(folds, sentences)
     return random_stream(seed, "check-up folds").permutation(numbers_N)
 
@@ -72,19 +72,19 @@ def find_translations(
     Y: np.ndarray,
     folds_N: np.ndarray,
     *,
-    means: Means = CROSS_FITTED,
+    means: PairEstimates = CROSS_FITTED,
     seed: int = 0,
     device: str | torch.device | None = None,
-) -> PairFound:
-    """Look for the translation of every sentence in every way, in both directions.
+) -> PairRetrieval:
+    """Search for the translation of every sentence by every variant, in both directions.
 
     Args:
         X: N × D, one language.
-        Y: N × D, the other, row by row.
+        Y: N × D, the translations, row by row.
         folds_N: The fold of each sentence.
-        means: Where means and neighborhoods come from.
-        seed: Decides what stands in for a row without a direction.
-        device: Where to compute.
+        means: Source of means and neighborhoods.
+        seed: Random seed of the directions that replace zero rows.
+        device: Device to compute on.
     """
     search = _Search(len(X), means, seed, device)
     raw = search.rules(X, Y)
@@ -102,12 +102,12 @@ def find_translations(
 
 
 def trimmed(X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both languages without the strongest directions that they have together outside a fold.
+    """Remove the strongest directions of both languages together, estimated outside a fold.
 
     Args:
         X: N × D, without its mean.
         Y: As X.
-        own_N: Which sentences are in the fold.
+        own_N: Mask of the sentences in the fold.
     """
     learned = torch.from_numpy(np.concatenate([X[~own_N], Y[~own_N]])).double()
     count = max(0, min(STRONGEST, min(len(learned) - 1, learned.shape[1]) - 1))
@@ -119,32 +119,32 @@ def trimmed(X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray
 
 
 def mapped(X_ND: torch.Tensor, Y_ND: torch.Tensor, own_N: np.ndarray) -> tuple[tuple[torch.Tensor, torch.Tensor], ...]:
-    """Queries and answers from X to Y and from Y to X, after Procrustes fitted outside a fold.
+    """Queries and candidates from X to Y and from Y to X, after Procrustes fitted outside a fold.
 
     Args:
-        X_ND: Rows of length 1, without their mean.
+        X_ND: Centered rows of unit length.
         Y_ND: As X.
-        own_N: Which sentences are in the fold.
+        own_N: Mask of the sentences in the fold.
     """
     kept_N = torch.from_numpy(~own_N).to(X_ND.device)
     W_DD = rotation(exact(X_ND[kept_N]).T @ exact(Y_ND[kept_N]))[0].to(X_ND.dtype)
-    return (X_ND @ W_DD, Y_ND), (Y_ND @ W_DD.T, X_ND)  # the way back of a rotation is its transpose
+    return (X_ND @ W_DD, Y_ND), (Y_ND @ W_DD.T, X_ND)  # a rotation is inverted by its transpose
 
 
 class _Search:
-    """The best answers of every sentence in both directions, filled in fold by fold."""
+    """Nearest neighbors of every sentence in both directions, filled in fold by fold."""
 
-    def __init__(self, count: int, means: Means, seed: int, device: str | torch.device | None) -> None:
+    def __init__(self, count: int, means: PairEstimates, seed: int, device: str | torch.device | None) -> None:
         self.gold, self.means, self.seed, self.device = Gold.one_to_one(count), means, seed, device
-        self.best = {way: np.zeros((2, count, min(_NEAREST, count)), dtype=np.int64) for way in WAYS}
+        self.best = {way: np.zeros((2, count, min(_NEAREST, count)), dtype=np.int64) for way in VARIANTS}
 
     def rules(self, X: np.ndarray, Y: np.ndarray) -> PairSearch:
-        """Of rows of length 1, with a direction by chance for those that have none: they are then found by chance."""
+        """Similarities of rows of unit length; zero rows get a random direction."""
         sides = (directed(side, self.seed, name) for name, side in (("X", X), ("Y", Y)))
         return PairSearch(*paired_rows(*sides, unit=True, device=self.device))
 
     def means_of(self, X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The means that the sentences of a fold see."""
+        """Means to remove for the sentences of a fold."""
         match self.means.estimates.means:
             case "folds":
                 means = [side[~own_N].mean(axis=0, dtype=np.float64) for side in (X, Y)]
@@ -159,32 +159,35 @@ class _Search:
         rules: PairSearch,
         own_N: np.ndarray,
         gone: tuple[np.ndarray, np.ndarray] | None,
-        by_cosine: Way,
-        by_csls: Way,
+        by_cosine: SearchVariant,
+        by_csls: SearchVariant,
     ) -> None:
-        """By cosine and by CSLS; ``gone`` are the means that were removed."""
+        """Search by cosine and by CSLS; ``gone`` are the means that were removed."""
         asked_F = torch.from_numpy(np.flatnonzero(own_N)).to(rules.X_ND.device)
         apart = rules.apart(self._apart(rules, own_N, gone))
-        scored: tuple[tuple[Way, Method, PairSearch], ...] = ((by_cosine, "cosine", rules), (by_csls, "csls", apart))
+        scored: tuple[tuple[SearchVariant, Method, PairSearch], ...] = (
+            (by_cosine, "cosine", rules),
+            (by_csls, "csls", apart),
+        )
         for way, method, own in scored:
             for side, direction in enumerate(get_args(Direction)):
                 top = own.best(method, direction, _NEAREST, asked_F)
                 self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
 
-    def keep(self, way: Way, own_N: np.ndarray, *both: tuple[torch.Tensor, torch.Tensor]) -> None:
-        """Note the nearest of the sentences of a fold, of queries and answers from X to Y and from Y to X."""
+    def keep(self, way: SearchVariant, own_N: np.ndarray, *both: tuple[torch.Tensor, torch.Tensor]) -> None:
+        """Store the nearest neighbors of the sentences of a fold, in both directions."""
         own = torch.from_numpy(own_N).to(both[0][0].device)
         for side, (queries_ND, answers_ND) in enumerate(both):
             top = PairSearch(queries_ND[own], answers_ND).best("cosine", "forward", 1)
             self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
 
-    def found(self) -> PairFound:
-        """How often each sentence was found, and the hubs."""
+    def found(self) -> PairRetrieval:
+        """Hits and hubness."""
         count = len(self.gold)
         right_N = np.arange(count)
-        found = [(self.best[way][:, :, 0] == right_N).mean(axis=0) for way in WAYS]
+        found = [(self.best[way][:, :, 0] == right_N).mean(axis=0) for way in VARIANTS]
         hubs = {way: float(np.mean([hubness(best_NK, count) for best_NK in self.best[way]])) for way in HUBS}
-        return PairFound(np.stack(found), hubs)
+        return PairRetrieval(np.stack(found), hubs)
 
     def _apart(
         self, rules: PairSearch, own_N: np.ndarray, gone: tuple[np.ndarray, np.ndarray] | None
@@ -205,7 +208,7 @@ class _Search:
 
 
 def directed(rows_ND: np.ndarray, seed: int, name: str) -> np.ndarray:
-    """The rows, with a direction by chance for those that have none: they are then found by chance."""
+    """Replace zero rows by random directions, so that they are found at chance."""
     bad_N = ~rows_ND.any(axis=1)
     if not bad_N.any():
         return rows_ND

@@ -1,7 +1,4 @@
-"""The sentences of a check-up: the built-in ones, or the user's without rows that cannot be told apart.
-
-Sentences to vectors: every language of every set, in every layer.
-"""
+"""Sentences of a check-up, built-in or the user's without repeated rows, and their vectors in every layer."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
 from isoglot.core.rng import derive_seed
 from isoglot.diagnose.retrieval import fold_numbers
+from isoglot.languages import LANGUAGES
 from isoglot.languages.builtin import builtin_rows
 from isoglot.represent import extract
 from isoglot.represent.extraction import pool_in_words
@@ -33,22 +31,42 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
 
 FEWEST = 10
-"""Sentences, below which there is nothing to fit, to shuffle or to draw from."""
+"""The smallest number of sentences of a check-up."""
+MOST = 2000
+"""Default number of sentences taken from files: intervals of about two points."""
+
+
+def builtin_languages_of(encoder: EncoderLike) -> list[str]:
+    """Built-in languages and twins that an encoder knows; all built-in languages if it does not say what it knows.
+
+    A twin with other word frequencies (``freq``) has no sentences parallel to other languages and is left out.
+
+    Raises:
+        ConfigError: Fewer than two are built in.
+    """
+    known = encoder.vocabulary.languages
+    codes = [
+        code for code in known or LANGUAGES if code.partition("-x-")[0] in LANGUAGES and "freq" not in code.split("-")
+    ]
+    if len(codes) < 2:
+        raise ConfigError(
+            f"the encoder knows {', '.join(known)}, fewer than two of which are built in",
+            remedy="give parallel sentences in its languages",
+            code="config.built-in-language",
+        )
+    return codes
 
 
 def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: int = 0) -> ParallelSet:
-    """Sentences of built-in languages that say the same, from the test part of the world; none stands twice.
-
-    A twin, such as ``en-x-shift``, has its sentences made of its language's
-    (:mod:`isoglot.languages.builtin`).
+    """Distinct parallel test sentences of built-in languages and twins (:mod:`isoglot.languages.builtin`).
 
     Raises:
         ConfigError: A language is not built in, or there is only one.
     """
     if len(languages) < 2:
         raise ConfigError(
-            f"one language, {', '.join(languages)}",
-            remedy="name two or more, or give files with --parallel",
+            f"only one language, {', '.join(languages)}",
+            remedy="name two or more, or give parallel files",
             code="config.other-language",
         )
     rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
@@ -57,13 +75,13 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
 
 
 def distinct_rows(given: ParallelSet) -> ParallelSet:
-    """The set without rows that repeat a sentence of an earlier one, in any language.
+    """Remove rows that repeat a sentence of an earlier row in any language.
 
     >>> rows = ParallelSet(name="x", sentences={"en": ["a", "b"] * 10, "de": list("cdefghijklmnopqrstuv")},
     ...                    numbers=list(range(20)))
     >>> distinct_rows(rows)
     Traceback (most recent call last):
-    isoglot.core.errors.InputError: x: 2 different sentences; give at least 10, better some hundreds
+    isoglot.core.errors.InputError: x: 2 different sentences; give at least 10, preferably some hundreds
 
     Raises:
         InputError: Fewer are left than a check-up needs.
@@ -72,7 +90,7 @@ def distinct_rows(given: ParallelSet) -> ParallelSet:
     if len(kept) < FEWEST:
         raise InputError(
             f"{counted(len(kept), 'different sentences')}",
-            remedy=f"give at least {FEWEST}, better some hundreds",
+            remedy=f"give at least {FEWEST}, preferably some hundreds",
             code="input.too-few",
             file=given.name,
         )
@@ -80,8 +98,8 @@ def distinct_rows(given: ParallelSet) -> ParallelSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encoded:
-    """A set with its vectors by language."""
+class EncodedSet:
+    """Parallel sentences with their vectors by language."""
 
     name: str
     texts: Mapping[str, Sequence[str]]
@@ -102,16 +120,16 @@ def encode_sets(
     config: DiagnoseConfig,
     name: str,
     progress: Progress,
-) -> tuple[list[Encoded], tuple[str, ...]]:
-    """Encode every set, each language once, and say what was left out.
+) -> tuple[list[EncodedSet], tuple[str, ...]]:
+    """Encode every set, and return remarks about what was left out.
 
     Raises:
-        ConfigError: The encoder lacks a language or layer, or the pivot is none of the languages.
-        InputError: There are too few sentences, or the encoder gives something that is no number.
+        ConfigError: The encoder lacks a language or layer, or no pair contains the pivot.
+        InputError: There are too few sentences, or vectors are not finite.
     """
     remarks = [f"{said}." for said in pool_in_words(encoder, pool)]
     encoded = []
-    chosen = [distinct_rows(one) for one in sets]  # all of them are looked at before the first is encoded
+    chosen = [distinct_rows(one) for one in sets]  # check all before encoding the first
     for one in chosen:
         pairs = one.pairs if config.pivot is None else [pair for pair in one.pairs if config.pivot in pair]
         if not pairs:
@@ -127,5 +145,5 @@ def encode_sets(
             for code, texts in one.sentences.items()
         }
         folds_N = fold_numbers(len(one), config.folds, seed=config.seed)
-        encoded.append(Encoded(name=one.name, texts=one.sentences, vectors=vectors, pairs=pairs, folds_N=folds_N))
+        encoded.append(EncodedSet(name=one.name, texts=one.sentences, vectors=vectors, pairs=pairs, folds_N=folds_N))
     return encoded, tuple(remarks)

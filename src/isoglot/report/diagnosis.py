@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.diagnose.findings import Tone, Topic
     from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
-    from isoglot.diagnose.retrieval import Way
+    from isoglot.diagnose.retrieval import SearchVariant
     from isoglot.retrieve.metrics import Interval
 
-WAY_NAMES: dict[Way, str] = {
+WAY_NAMES: dict[SearchVariant, str] = {
     "raw": "as it is",
     "centered": "means removed",
     "csls": "CSLS",
@@ -30,7 +30,7 @@ WAY_NAMES: dict[Way, str] = {
     "trimmed": "trimmed",
     "mapped": "mapped",
 }
-_WAY_WORDS: dict[Way, str] = {
+_WAY_WORDS: dict[SearchVariant, str] = {
     "raw": "vectors as they are",
     "centered": "each language’s mean removed",
     "csls": "by CSLS",
@@ -212,7 +212,7 @@ def _tokens(checkup: Checkup) -> Section:
             f"{each.tokens.tokens_per_sentence / fewest:.1f} ×",
             f"{each.tokens.characters_per_token:.2f}",
             f"{each.tokens.bytes_per_token:.2f}",
-            f"{100 * each.tokens.spelt_share:.0f} %",
+            f"{100 * each.tokens.spelled_share:.0f} %",
         ]
         for each in checkup.languages
     ]
