@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.errors import ConfigError, IsoglotError
+from isoglot.core.progress import SILENT
 from isoglot.model import load_encoder
 from isoglot.model.encoder import Encoder
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
@@ -19,6 +21,7 @@ from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate, time_left
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
+from isoglot.study.steps import KINDS
 from isoglot.study.study import Study, merge_studies
 from isoglot.study.tables.results import facts_table, result_table, study_expected, study_verdicts
 from tests.errors import raises
@@ -185,6 +188,24 @@ def test_arms_of_other_recipes_have_to_have_read_as_much(tmp_path: Path) -> None
         Study.create(tmp_path / name, build_study(str(recipe), StudyData()))
     with raises("config.other-settings", "default", "en-de", "20,160", "40,320"):
         merge_studies([tmp_path / "one", tmp_path / "two"], tmp_path / "both")
+
+
+def test_a_study_of_an_earlier_version_is_read_with_its_own_keys(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, _ = merge_studies([study.out], tmp_path / "copy")
+    kinds = {name: (version + 1, function) for name, (version, function) in KINDS.items()}
+    monkeypatch.setattr("isoglot.study.steps.KINDS", kinds)
+    opened = Study.open(copy.out)
+    assert list(opened.steps) == list(study.steps)
+    assert opened.needed() == []
+    assert len(opened.numbers()) == len(study.numbers())
+    planned = build_study("emergence", StudyData(), OPTIONS)
+    assert {step.key for step in planned.steps}.isdisjoint(opened.steps)
+    step = opened.measurements[0].step
+    shutil.rmtree(opened.store.folder(step.key))
+    with raises("storage.changed", step.key):
+        opened.store.run(step, progress=SILENT)
 
 
 def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
@@ -427,6 +448,25 @@ def test_parallel_files_of_a_pair_serve_the_reversed_one(tmp_path: Path) -> None
     del tables["parallel"]
     with raises("config.missing-data", "de-en"):
         build_study("emergence", data_from(tables, folder=tmp_path), options)
+
+
+def test_a_run_that_stops_before_anything_is_measured_says_so_in_a_line(isoglot, tmp_path: Path) -> None:
+    settings = [word for setting in TINY for word in ("--set", setting)]
+    result = isoglot(
+        "study",
+        "run",
+        "emergence",
+        "--out",
+        str(tmp_path),
+        "--stop-after",
+        "0.001s",
+        "--device",
+        "cpu",
+        "--quiet",
+        *settings,
+    )
+    assert result.code == 0
+    assert result.out.strip() == "No results yet."
 
 
 @pytest.mark.parametrize(

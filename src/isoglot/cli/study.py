@@ -538,6 +538,5 @@ def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
 
     from isoglot.study.tables.results import result_tables
 
-    if not list(study.numbers()):
-        return "No numbers yet."
-    return Group(*(table.rich() for table in result_tables(study)))
+    tables = [table for table in result_tables(study) if table.rows]
+    return Group(*(table.rich() for table in tables)) if tables else "No results yet."

@@ -127,6 +127,7 @@ class Step:
         title: What the step does, for people.
         heavy: Files and folders of the payload that may be removed once every step that reads them is done.
         tokens: Tokens of text that a training step reads, for estimates.
+        planned_key: Key that the plan of an earlier version of isoglot has for it; empty: the key that it has now.
     """
 
     kind: str
@@ -136,10 +137,16 @@ class Step:
     title: str = field(default="", compare=False)
     heavy: tuple[str, ...] = field(default=(), compare=False)
     tokens: int = field(default=0, compare=False)
+    planned_key: str = field(default="", compare=False)
 
     @cached_property
     def key(self) -> str:
         """Hash of what the step computes."""
+        return self.planned_key or self.present_key
+
+    @cached_property
+    def present_key(self) -> str:
+        """The key that this version of isoglot gives it."""
         _check_kind(self.kind)
         inputs = {name: one.key for name, one in self.inputs.items()}
         return step_key(self.kind, KINDS[self.kind][0], self.settings, inputs)

@@ -173,6 +173,13 @@ class Store:
             Paused: The deadline has come.
             StepTakenError: Another process is computing it.
         """
+        if step.key != step.present_key and not self.is_whole(step.key):
+            raise StorageError(
+                f"step {step.key} was planned by another version of isoglot, which computed something else",
+                remedy="plan it again by isoglot study run, or use that version",
+                code="storage.changed",
+                file=self.root,
+            )
         with owned(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}

@@ -133,7 +133,7 @@ class Study:
 
     @classmethod
     def open(cls, out: str | Path) -> Study:
-        """Open a study.
+        """Open a study. Steps keep the keys that they were planned with, also those of an earlier version of isoglot.
 
         Raises:
             CorruptFileError: ``study.json`` was altered.
@@ -160,14 +160,8 @@ class Study:
                 title=facts["title"],
                 heavy=tuple(facts["heavy"]),
                 tokens=facts["tokens"],
+                planned_key=key,
             )
-            if steps[key].key != key:
-                raise StorageError(
-                    f"step {key} of the study has another key in this version of isoglot",
-                    remedy="run the study again into another folder, or use the version that made it",
-                    code="storage.changed",
-                    file=path,
-                )
         measurements = [Measurement(steps[one["key"]], one["at"]) for one in found["measurements"]]
         return cls(out, found["about"], list(steps.values()), measurements, found["left_out"])
 
