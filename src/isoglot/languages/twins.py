@@ -479,13 +479,13 @@ def twin_files(
         kept: The share of words that stay as they are.
         alignment: Where the links between words go, in the Pharaoh format, one line for each line of the twin.
         seed: Same seed, same twin.
-        skip: How many malformed lines may be skipped, and what was.
-        progress: Shows how far it is.
+        skip: Tolerance for malformed lines. Default: raise at the first.
+        progress: Progress reporter.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
         ConfigError: There is no such kind, order, degree or share, or the order needs trees.
-        InputError: A line is not UTF-8 text, and no more may be skipped.
+        InputError: A line is not UTF-8 text.
         StorageError: A file cannot be read or written.
     """
     report = RewriteReport()

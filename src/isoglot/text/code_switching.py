@@ -415,7 +415,7 @@ def switch_files(
     Raises:
         ConfigError: There is no dictionary for the language.
         CorruptFileError: A file has changed since its record was written.
-        InputError: A line is not UTF-8 text, and no more may be skipped.
+        InputError: A line is not UTF-8 text.
         MissingPartError: The method needs a library that is not installed.
         StorageError: A file cannot be read or written.
     """

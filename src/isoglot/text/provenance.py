@@ -55,7 +55,7 @@ class UsedDictionary:
     target_words: frozenset[str]
 
     def facts(self) -> Facts:
-        """The dictionary as JSON holds it."""
+        """The dictionary as JSON values."""
         return vars(self) | {"source_words": sorted(self.source_words), "target_words": sorted(self.target_words)}
 
 
@@ -82,7 +82,7 @@ class Source:
         return next((one for one in reversed(self.steps) if one["step"] == step), None)
 
     def facts(self) -> Facts:
-        """The source as JSON holds it."""
+        """The source as JSON values."""
         return {"file": self.file, "known": self.known, "steps": list(self.steps)}
 
 
@@ -106,7 +106,7 @@ class Provenance:
         return frozenset().union(*sources, *targets)
 
     def facts(self) -> Facts:
-        """The provenance as JSON holds it."""
+        """The provenance as JSON values."""
         return {
             "sources": [source.facts() for source in self.sources],
             "dictionaries": [used.facts() for used in self.dictionaries],

@@ -107,7 +107,7 @@ class RewriteReport:
     """Lines that were no text."""
 
     def facts(self) -> dict[str, int]:
-        """The report as JSON holds it."""
+        """The report as JSON values."""
         return asdict(self)
 
 
@@ -137,13 +137,13 @@ def rewrite(
         paths: The files.
         target: Where what is made of them goes.
         work: What makes lines of lines, and what the record calls it.
-        workers: Processes that share the work.
-        skip: How many malformed lines may be skipped, and what was.
-        progress: Shows how far it is.
+        workers: Number of processes.
+        skip: Tolerance for malformed lines. Default: raise at the first.
+        progress: Progress reporter.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
-        InputError: A line is not UTF-8 text, and no more may be skipped.
+        InputError: A line is not UTF-8 text.
         StorageError: A file cannot be read or written.
     """
     report = RewriteReport()

@@ -78,7 +78,7 @@ def build_shards(
         resume: Go on where a build of the same text was cut short; otherwise begin anew.
         workers: Processes that share the work; the bytes are the same. More than 1 takes a main module that can be
             imported, as Python's multiprocessing does.
-        progress: Shows how far it is.
+        progress: Progress reporter.
 
     Raises:
         ConfigError: The folder has shards of something else, an option is out of range, or a text was segmented in

@@ -194,7 +194,7 @@ def train_vocabulary(
         grading: For graded: which anchors stay shared.
         sentences: Use the first so many lines of each language.
         seed: For the sampling.
-        progress: Shows how far it is.
+        progress: Progress reporter.
 
     Raises:
         ConfigError: Options, dictionaries or texts that do not fit together, or a size that is too small.
@@ -358,7 +358,7 @@ class _Learner:
             lines: Starts reading the text.
             surveys: What was seen of it.
             label: What the text is called while it is worked on.
-            progress: Shows how far it is.
+            progress: Progress reporter.
         """
         from tokenizers import Tokenizer, pre_tokenizers
 

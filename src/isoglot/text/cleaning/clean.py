@@ -98,7 +98,7 @@ class CleanReport:
     characters_kept: int = 0
 
     def facts(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
+        """The report as JSON values."""
         reasons = (*_REASONS.values(), "duplicate")
         return asdict(self) | {"dropped": {reason: self.dropped[reason] for reason in reasons}}
 
@@ -137,7 +137,7 @@ class CleanedChunk:
 
 @dataclass(frozen=True)
 class ChunkCleaner:
-    """Cleans a chunk of a stream; a worker's share of the work."""
+    """Cleans a chunk of a stream, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
     config: CleanConfig
@@ -184,7 +184,7 @@ def clean_files(
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
-        InputError: A line is not UTF-8 text, and no more may be skipped.
+        InputError: A line is not UTF-8 text.
         StorageError: A file cannot be read or written.
     """
     report = CleanReport()

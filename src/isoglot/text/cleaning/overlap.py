@@ -152,7 +152,7 @@ class OverlapReport:
     """By test set: sentences, those too short to be looked for, those found."""
 
     def facts(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
+        """The report as JSON values."""
         return dict(vars(self))
 
 
@@ -171,7 +171,7 @@ def find_overlap(
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
-        InputError: A line is not UTF-8 text, and no more may be skipped.
+        InputError: A line is not UTF-8 text.
         StorageError: A file cannot be read or written.
     """
     report = OverlapReport()

@@ -104,7 +104,7 @@ class TextProcessing:
         return Traced("".join(parts), begins, ends)
 
     def facts(self) -> dict[str, Any]:
-        """The processing as JSON holds it, without the language."""
+        """The processing as JSON values, without the language."""
         return {"clean": self.clean, "segmentation": self.segmentation}
 
 

@@ -52,7 +52,7 @@ class RealignReport:
     """Spans all of whose words went to others."""
 
     def facts(self) -> dict[str, int]:
-        """The report as JSON holds it."""
+        """The report as JSON values."""
         return asdict(self)
 
 
@@ -163,8 +163,8 @@ def realign_file(
         language: Its language: says whether tokens are joined with blanks before the text is segmented.
         method: How the words are found (:func:`segmenter`); None takes the best for the language.
         prefix: The language before every token of the file, as in ``zh:北``; it is taken off and put on.
-        skip: How many malformed sentences may be skipped.
-        progress: Shows how far it is.
+        skip: Tolerance for malformed sentences. Default: raise at the first.
+        progress: Progress reporter.
 
     Raises:
         ConfigError: There is no such language or method.

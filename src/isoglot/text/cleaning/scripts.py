@@ -87,7 +87,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
     Empty where nothing is known.
 
     Raises:
-        ConfigError: There is no such language.
+        ConfigError: The language is unknown.
     """
     import langcodes
 

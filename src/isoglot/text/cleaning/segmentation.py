@@ -70,7 +70,7 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
 
 @dataclass(frozen=True)
 class LineSegmenter:
-    """Lines with one blank between words; a worker's share of the work."""
+    """Lines with one blank between words, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
     method: Method | None = None

@@ -95,7 +95,7 @@ def split_sentences(text: str, language: str) -> list[str]:
             stops of its script. Thai has none, so that its text stays whole.
 
     Raises:
-        ConfigError: There is no such language.
+        ConfigError: The language is unknown.
     """
     return [text[start:end] for start, end in sentence_spans(text, language)]
 
@@ -104,7 +104,7 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
     """Where each sentence starts and ends; what lies outside is white space.
 
     Raises:
-        ConfigError: There is no such language.
+        ConfigError: The language is unknown.
     """
     rules = _rules(language)
     start = len(text) - len(text.lstrip())
@@ -121,7 +121,7 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class LineSplitter:
-    """Lines of one sentence each, for lines of many; a worker's share of the work."""
+    """Lines of one sentence each, for lines of many, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
 

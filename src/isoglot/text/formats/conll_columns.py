@@ -1,8 +1,7 @@
-"""Named entities in CoNLL columns: a token and its BIO tag a line, a blank line between sentences.
+"""Named entities in CoNLL columns: a token and its BIO tag per line, with blank lines between sentences.
 
-Between the two there may be columns that are not read (CoNLL-2003 has parts of speech and chunks there), as many in
-every line; ``-DOCSTART-`` is no token. WikiAnn writes the language before every token, ``en:Paris``; the option
-``prefix`` takes that off and puts it on.
+Columns between the two are ignored (CoNLL-2003 has parts of speech and chunks there), and so is ``-DOCSTART-``. WikiAnn
+writes the language before every token, ``en:Paris``; the option ``prefix`` removes or adds it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import line_writer, read_blocks
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from isoglot.text.provenance import Provenance
 
-# That I-X follows B-X or I-X is left to whoever scores: WikiAnn itself does not keep to it.
+# Whether I-X follows B-X or I-X is not checked: WikiAnn itself violates it.
 _TAG = re.compile(r"O|[BI]-\S+")
 _LAYOUT = "write token<tab>tag, and a blank line between sentences"
 
@@ -30,15 +29,15 @@ _LAYOUT = "write token<tab>tag, and a blank line between sentences"
 def read_tagged(
     path: str | Path, *, prefix: str | None = None, skip: Skip | None = None
 ) -> Iterator[list[tuple[str, str]]]:
-    """The sentences of a file, each a list of (token, tag): the first column and the last.
+    """Read the sentences of a file, each a list of (token, tag): the first and the last column.
 
     Args:
-        path: Columns have a tab between them, or else one blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
-        prefix: The language before every token, ``en`` where the file says ``en:Paris``; it is taken off.
-        skip: How many sentences with a malformed line may be skipped, and what was.
+        path: Columns are separated by a tab, or else by a blank; tags are ``O``, ``B-PER``, ``I-PER``, ...
+        prefix: The language before every token, such as ``en`` for ``en:Paris``; it is removed.
+        skip: Tolerance for sentences with a malformed line. Default: raise at the first.
 
     Raises:
-        InputError: A line is not a token and a tag, has more or fewer columns than those before, or lacks the prefix.
+        InputError: A line is not a token and a tag, has another number of columns than the first, or lacks the prefix.
         StorageError: The file cannot be read.
     """
     layout = _Layout(path, prefix)
@@ -50,10 +49,10 @@ def read_tagged(
 
 
 def read_tokens(path: str | Path, *, prefix: str | None = None) -> Iterator[list[str]]:
-    """The tokens alone, whatever the other columns are.
+    """Read the tokens, whatever the other columns are.
 
     Raises:
-        InputError: A line has one column, more or fewer than those before, or lacks the prefix.
+        InputError: A line has one column, another number than the first line, or lacks the prefix.
         StorageError: The file cannot be read.
     """
     layout = _Layout(path, prefix)
@@ -61,20 +60,20 @@ def read_tokens(path: str | Path, *, prefix: str | None = None) -> Iterator[list
 
 
 def token_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
-    """The lines of each sentence with their numbers, without ``-DOCSTART-``."""
+    """The numbered lines of each sentence, without ``-DOCSTART-``."""
     for block in read_blocks(path, skip=skip):
         if kept := [(number, line) for number, line in block if _cells(line)[0] != "-DOCSTART-"]:
             yield kept
 
 
 def find_prefix(path: str | Path, language: str) -> str | None:
-    """The language, if the file says it before its first token."""
+    """The language before the first token of a file, if there is one."""
     first = next(token_blocks(path), [(0, "")])[0][1]
     return language if first.startswith(f"{language}:") else None
 
 
 def ends_in_tag(line: str) -> bool:
-    """Whether a line has columns, and a BIO tag in the last.
+    """Whether a line has several columns, the last of which is a BIO tag.
 
     >>> ends_in_tag("EU NNP B-NP B-ORG"), ends_in_tag("O")
     (True, False)
@@ -83,10 +82,10 @@ def ends_in_tag(line: str) -> bool:
 
 
 def blank_columns(lines: Iterable[str]) -> int:
-    """How many columns with blanks between them lines seem to have; 0 where they are sentences more likely.
+    """Guess the number of blank-separated columns; 0 if the lines are more likely sentences.
 
-    That is a guess: every line has as many words, more than one, and there are several lines without a blank line
-    between, and blank lines elsewhere or a BIO tag at the end of every line. A poem may be so, too.
+    Columns are assumed if all lines have the same number of words, at least two, several lines follow each other, and
+    there are blank lines elsewhere or BIO tags at the ends of all lines.
     """
     kept = (line for line in lines if _cells(line)[0] != "-DOCSTART-")
     blocks = [list(block) for words, block in groupby(map(str.split, kept), key=bool) if words]
@@ -101,7 +100,7 @@ def _cells(line: str) -> list[str]:
 
 
 class _Layout:
-    """Takes lines apart, and holds all of a file to the columns of the first."""
+    """Parser of lines; all must have as many columns as the first."""
 
     def __init__(self, path: str | Path, prefix: str | None) -> None:
         self.path = path
@@ -109,33 +108,35 @@ class _Layout:
         self.columns = 0
 
     def tagged(self, number: int, line: str) -> tuple[str, str]:
-        """The token and the tag."""
+        """Token and tag of a line."""
         token, *_, tag = self.cells(number, line)
         if not _TAG.fullmatch(tag):
             raise self._error(f"{shown(tag)} is not a BIO tag", "use O, B-PER, I-PER, ...", number)
         return token, tag
 
     def cells(self, number: int, line: str) -> list[str]:
-        """All columns, the token without its prefix."""
+        """All columns of a line, with the prefix removed from the token."""
         cells = _cells(line)
         if len(cells) < 2 or not cells[0]:
             raise self._error(f"{shown(line)} is not a token and its tag", _LAYOUT, number)
         self.columns = self.columns or len(cells)
         if len(cells) != self.columns:
-            raise self._error(f"{len(cells)} columns in {shown(line)}, {self.columns} in lines before", _LAYOUT, number)
+            raise self._error(
+                f"{len(cells)} columns in {shown(line)}, {self.columns} in the lines before", _LAYOUT, number
+            )
         if self.prefix is not None:
             token = cells[0].removeprefix(f"{self.prefix}:")
             if token in ("", cells[0]):
                 raise self._error(
                     f"{shown(cells[0])} does not begin with {shown(self.prefix + ':')}",
-                    "leave the prefix out, or name the one in the file",
+                    "omit the prefix, or name the one in the file",
                     number,
                 )
             cells[0] = token
         return cells
 
     def _error(self, problem: str, remedy: str, number: int) -> InputError:
-        return InputError(problem, remedy=remedy, code="input.malformed-line", file=self.path, line=number)
+        return malformed(problem, remedy, self.path, number)
 
 
 def write_tagged(
@@ -145,16 +146,16 @@ def write_tagged(
     prefix: str | None = None,
     provenance: Provenance | None = None,
 ) -> int:
-    """Write sentences with a tab between token and tag; returns how many sentences.
+    """Write sentences as tab-separated token and tag; returns the number of sentences.
 
     Args:
         path: The file to write.
-        sentences: Each a list of (token, tag).
-        prefix: What to write before every token, with a colon: ``en`` gives ``en:Paris``.
-        provenance: Where they come from, recorded beside the file; None: no record.
+        sentences: Lists of (token, tag).
+        prefix: Written before every token with a colon: ``en`` gives ``en:Paris``.
+        provenance: Recorded beside the file. Default: no record.
 
     Raises:
-        InputError: A sentence or a token is empty, a tag is not one, or a token has a tab or line end in it.
+        InputError: A sentence or a token is empty, a tag is not a BIO tag, or a token contains a tab or a line end.
         StorageError: The file cannot be written.
     """
     before = "" if prefix is None else f"{prefix}:"
@@ -162,12 +163,12 @@ def write_tagged(
     with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         for count, sentence in enumerate(sentences, start=1):
             if not sentence:
-                raise writer.refusal(f"sentence {count} is empty", remedy="leave it out")
+                raise writer.refusal(f"sentence {count} is empty", remedy="remove it")
             if count > 1:
                 writer.write("")
             for token, tag in sentence:
                 if not token:
-                    raise writer.refusal(f"an empty token in sentence {count}", remedy="leave it out")
+                    raise writer.refusal(f"an empty token in sentence {count}", remedy="remove it")
                 if not _TAG.fullmatch(tag):
                     raise writer.refusal(f"{shown(tag)} is not a BIO tag", remedy="use O, B-PER, I-PER, ...")
                 writer.write_cells(before + token, tag)

@@ -1,8 +1,7 @@
-"""Treebanks in CoNLL-U: ten columns a word, a blank line after each sentence (universaldependencies.org/format.html).
+"""Treebanks in CoNLL-U: ten columns per word, a blank line after each sentence (universaldependencies.org/format.html).
 
-Everything in the file is kept, columns as they are written, so that reading and writing gives the same bytes. What is
-read *is* a tree: ids run from 1, heads exist, there is one root and no cycle; or, where that is allowed, nothing is
-known of any head, or they make no tree.
+Everything in the file is kept, so that reading and writing gives the same bytes. The reader checks that ids count from 1
+and that the heads form a tree, with one root and no cycle; missing heads and heads that form no tree are options.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import line_writer, read_blocks
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Heads = Literal["needed", "optional", "any"]
-"""``needed``: the heads of a sentence make a tree; ``optional``: or it has none (``_``); ``any``: every word has a head
-in the sentence, and they need not make a tree."""
+"""``needed``: the heads of a sentence must form a tree; ``optional``: or all are missing (``_``); ``any``: every word has
+a head in the sentence, but they need not form a tree."""
 NO_HEAD = -1
-"""The head of a word of which none is known."""
+"""The head of a word whose head is missing."""
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 _MAY_HAVE_BLANKS = frozenset({"FORM", "LEMMA", "MISC"})
@@ -35,7 +34,7 @@ _HEAD = re.compile(r"0|[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True, slots=True)
 class TreeWord:
-    """A syntactic word; ``_`` is nothing known."""
+    """Syntactic word; ``_`` is a missing value."""
 
     id: int
     form: str
@@ -44,7 +43,7 @@ class TreeWord:
     xpos: str = "_"
     feats: str = "_"
     head: int = 0
-    """The id of the word it hangs under; 0 is the root, :data:`NO_HEAD` nothing known."""
+    """The id of its head; 0 for the root, :data:`NO_HEAD` if it is missing."""
     deprel: str = "_"
     deps: str = "_"
     misc: str = "_"
@@ -52,7 +51,7 @@ class TreeWord:
 
 @dataclass(frozen=True, slots=True)
 class MultiwordToken:
-    """What is written for the words from ``first`` to ``last``: French ``du`` for ``de le``."""
+    """Multiword token, as written for the words ``first`` to ``last``: French ``du`` for ``de le``."""
 
     first: int
     last: int
@@ -63,7 +62,7 @@ class MultiwordToken:
 
 @dataclass(frozen=True, slots=True)
 class EmptyNode:
-    """A word that is not written, in enhanced dependencies: the ``index``-th, from 1, behind the word ``after``."""
+    """Empty node of enhanced dependencies: the ``index``-th, from 1, after the word ``after``."""
 
     after: int
     index: int
@@ -78,16 +77,16 @@ class EmptyNode:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A sentence with its dependency tree."""
+    """Sentence with its dependency tree."""
 
     words: tuple[TreeWord, ...]
     multiwords: tuple[MultiwordToken, ...] = ()
     empties: tuple[EmptyNode, ...] = ()
     comments: tuple[str, ...] = ()
-    """The lines before the words, as they are, ``#`` included."""
+    """The comment lines, including the ``#``."""
 
     def value(self, key: str) -> str | None:
-        """What the comments say for a key, or None.
+        """The value of a key in the comments, or None.
 
         >>> Tree((), comments=("# sent_id = 7", "# text = It rains.")).value("text")
         'It rains.'
@@ -100,36 +99,36 @@ class Tree:
 
 
 def read_conllu(path: str | Path, *, heads: Heads = "needed", skip: Skip | None = None) -> Iterator[Tree]:
-    """The trees of a treebank, one at a time.
+    """Read the trees of a treebank, one at a time.
 
     Args:
         path: The treebank.
-        heads: Whether there must be heads, and whether they must make a tree.
-        skip: How many malformed trees may be skipped, and what was.
+        heads: Whether there must be heads, and whether they must form a tree.
+        skip: Tolerance for malformed trees. Default: raise at the first.
 
     Raises:
-        InputError: A line does not have its ten columns, an id is out of order, or the heads make no tree.
+        InputError: A line does not have ten columns, an id is out of order, or the heads form no tree.
         StorageError: The file cannot be read.
     """
     return parsed(read_blocks(path, skip=skip), lambda block: _parse_tree(block, path, heads), skip)
 
 
 def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
-    """Write the trees; returns how many.
+    """Write trees; returns their number.
 
     Raises:
-        InputError: A tree is not one, or a column has a tab or line end in it.
+        InputError: A tree is invalid, or a column contains a tab or a line end.
         StorageError: The file cannot be written.
     """
     count = 0
     with line_writer(path) as writer:
         for count, tree in enumerate(trees, start=1):
             lines = _format_tree(tree)
-            # The reader itself is the judge of what may be written.
+            # The reader decides what is valid.
             _parse_tree(list(enumerate(lines, start=writer.lines + 1)), path, "optional")
             if len(lines) != len(tree.comments) + len(tree.words) + len(tree.multiwords) + len(tree.empties):
                 raise writer.refusal(
-                    f"a multiword token or empty node of tree {count} stands at no word, or where another does",
+                    f"a multiword token or empty node of tree {count} has an invalid or duplicate position",
                     remedy="number them as the words are",
                 )
             for line in lines:
@@ -149,7 +148,7 @@ def _parse_tree(block: Iterable[tuple[int, str]], path: str | Path, heads: Heads
 
 
 class _TreeParser:
-    """Takes the lines of one sentence in order, and checks each against those before it."""
+    """Parser of the lines of a sentence."""
 
     def __init__(self, path: str | Path, heads: Heads) -> None:
         self.path = path
@@ -195,13 +194,7 @@ class _TreeParser:
         return Tree(tuple(self.words), tuple(self.multiwords), tuple(self.empties), tuple(self.comments))
 
     def _error(self, problem: str, remedy: str, line: int | None = None) -> InputError:
-        return InputError(
-            problem,
-            remedy=remedy,
-            code="input.malformed-line",
-            file=self.path,
-            line=self.number if line is None else line,
-        )
+        return malformed(problem, remedy, self.path, self.number if line is None else line)
 
     def _split(self, line: str) -> list[str]:
         cells = line.split("\t")
@@ -221,13 +214,13 @@ class _TreeParser:
         due = len(self.words) + 1
         name, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
         if int(name) != due:
-            raise self._error(f"word {name} where {due} is due", "number the words from 1 without gaps")
+            raise self._error(f"word {name} where {due} is expected", "number the words from 1 without gaps")
         unknown = head == "_" and self.heads == "optional"
         if not unknown and not _HEAD.fullmatch(head):
             raise self._error(f"the head {shown(head)} is not a number", "give the id of the head, 0 for the root")
         if self.words and unknown != (self.words[-1].head == NO_HEAD):
             raise self._error(
-                f"the head {shown(head)} behind a word {'with' if unknown else 'without'} one", "give all or none"
+                f"the head {shown(head)} after a word {'with' if unknown else 'without'} one", "give all or none"
             )
         number = NO_HEAD if unknown else int(head)
         self.words.append(TreeWord(due, form, lemma, upos, xpos, feats, number, deprel, deps, misc))
@@ -281,15 +274,15 @@ class _TreeParser:
         stuck = 0 if self.heads == "any" else _find_cycle([word.head for word in self.words])
         if stuck:
             raise self._error(
-                f"the heads from word {stuck} on lead back to it",
-                "hang every word under the root, directly or through others",
+                f"the heads of word {stuck} form a cycle",
+                "attach every word to the root, directly or indirectly",
                 self.places[stuck - 1],
             )
 
 
 def _find_cycle(heads: list[int]) -> int:
-    """A word, from 1, on a cycle of heads; 0 where all lead to the root."""
-    seen_by = [0] * len(heads)  # the word from which the walk first came by
+    """A word, from 1, on a cycle of heads; 0 if there is none."""
+    seen_by = [0] * len(heads)  # the word from which it was first reached
     for start in range(1, len(heads) + 1):
         at = start
         while at and not seen_by[at - 1]:

@@ -1,7 +1,7 @@
-"""Bilingual dictionaries, one entry a line: MUSE's layout (``source target``) and the weighted one.
+"""Bilingual dictionaries, one entry per line, in the MUSE layout (``source target``) or the weighted layout.
 
-MUSE separates the two words by a blank or a tab, so that its words have no blanks. The weighted layout has three
-columns with tabs between them, and its words may be phrases.
+MUSE separates the two words by a blank or a tab, so words cannot contain blanks. The weighted layout has three
+tab-separated columns, and words may be phrases.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A word or phrase, one translation of it, and how much that one counts."""
+    """Dictionary entry: a word or phrase, a translation, and its weight."""
 
     source: str
     target: str
@@ -37,16 +37,16 @@ class Entry:
 
 
 def read_dictionary(path: str | Path, *, skip: Skip | None = None) -> Iterator[Entry]:
-    """The entries of a dictionary in the order of the file; a word with several translations has several.
+    """Read the entries of a dictionary in order; a word with several translations has several entries.
 
-    The first line shows whether there are weights; the others must be like it.
+    The first line decides whether there are weights.
 
     Args:
         path: The dictionary.
-        skip: How many malformed entries may be skipped, and what was.
+        skip: Tolerance for malformed entries. Default: raise at the first.
 
     Raises:
-        InputError: A line does not have its two or three columns, or a weight is not a number.
+        InputError: A line does not have two or three columns, or a weight is not a number.
         StorageError: The file cannot be read.
     """
     lines = read_lines(path, skip=skip)
@@ -58,11 +58,11 @@ def read_dictionary(path: str | Path, *, skip: Skip | None = None) -> Iterator[E
 
 
 def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout = "muse") -> int:
-    """Write the entries; returns how many. The ``muse`` layout leaves the weights out.
+    """Write entries; returns their number. The ``muse`` layout omits the weights.
 
     Raises:
-        ConfigError: There is no such layout.
-        InputError: A word is empty, has a blank in the muse layout, or a tab or line end in either.
+        ConfigError: The layout is unknown.
+        InputError: A word is empty, has a blank in the muse layout, or contains a tab or a line end.
         StorageError: The file cannot be written.
     """
     if layout not in ("muse", "weighted"):
@@ -81,12 +81,11 @@ def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout 
 def _parse_muse(line: str, path: str | Path, number: int) -> Entry:
     words = line.split()
     if len(words) != 2:
-        raise InputError(
+        raise malformed(
             f"{shown(line)} is not two words",
-            remedy="write source, a blank, target; for phrases, source<tab>target<tab>weight from line 1 on",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+            "write source, a blank and target; for phrases, write source<tab>target<tab>weight in every line",
+            path,
+            number,
         )
     return Entry(words[0], words[1])
 
@@ -94,22 +93,15 @@ def _parse_muse(line: str, path: str | Path, number: int) -> Entry:
 def _parse_weighted(line: str, path: str | Path, number: int) -> Entry:
     cells = line.split("\t")
     if len(cells) != 3 or not cells[0].strip() or not cells[1].strip():
-        raise InputError(
-            f"{shown(line)} is not two words and a weight, as line 1 is",
-            remedy="write source<tab>target<tab>weight",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+        raise malformed(
+            f"{shown(line)} is not two words and a weight, like line 1",
+            "write source<tab>target<tab>weight",
+            path,
+            number,
         )
     source, target, weight = cells
     if not _NUMBER.fullmatch(weight) or not math.isfinite(float(weight)):
-        raise InputError(
-            f"the weight {shown(weight)} is not a number",
-            remedy="write it as 0.5",
-            code="input.malformed-line",
-            file=path,
-            line=number,
-        )
+        raise malformed(f"the weight {shown(weight)} is not a number", "write it as 0.5", path, number)
     return Entry(source, target, float(weight))
 
 
@@ -117,7 +109,7 @@ def _write_muse(writer: LineWriter, entry: Entry) -> None:
     for word in (entry.source, entry.target):
         if word.split() != [word]:
             raise writer.refusal(
-                f"{shown(word)} is not one word", remedy="write phrases in the weighted layout, or leave them out"
+                f"{shown(word)} is not one word", remedy="write phrases in the weighted layout, or remove them"
             )
     writer.write(f"{entry.source} {entry.target}")
 
@@ -125,7 +117,7 @@ def _write_muse(writer: LineWriter, entry: Entry) -> None:
 def _write_weighted(writer: LineWriter, entry: Entry) -> None:
     for word in (entry.source, entry.target):
         if not word.strip():
-            raise writer.refusal(f"{shown(word)} is not a word", remedy="leave the entry out")
+            raise writer.refusal(f"{shown(word)} is not a word", remedy="remove the entry")
     if not math.isfinite(entry.weight):
         raise writer.refusal(f"the weight {entry.weight} of {shown(entry.source)}", remedy="weights are finite numbers")
     writer.write_cells(entry.source, entry.target, repr(float(entry.weight)))

@@ -1,8 +1,8 @@
-r"""Text files as numbered lines: the one place that opens them, in UTF-8, compressed or not.
+r"""Text files as numbered lines of UTF-8, compressed or not.
 
-Reading is strict and says where it stopped; writing is atomic and refuses what could not be read back the same.
-A line ends with ``\n`` or ``\r\n`` and nothing else: U+2028 or a form feed inside a sentence stays inside it.
-Names that end in ``.bz2``, ``.gz``, ``.xz`` or ``.zst`` are compressed, both ways.
+Reading is strict; errors have the line. Writing is atomic and rejects text that would not be read back the same. A line
+ends with ``\n`` or ``\r\n`` only: U+2028 or a form feed is part of the line. Files named ``.bz2``, ``.gz``, ``.xz`` or
+``.zst`` are compressed on writing and decompressed on reading.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import InputError, shown
 from isoglot.core.files import atomic_file, begin_to_read, storage_error
+from isoglot.text.formats.malformed import malformed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,28 +30,28 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BUFFER = 1 << 16
-_ZSTD_PART = 512  # compressed bytes at a time: four of them may stand for 128 KiB, all of which is expanded at once
+_ZSTD_PART = 512  # compressed bytes at a time: four bytes may expand to 128 KiB at once
 LONGEST_LINE = 50_000_000
-"""Bytes of a line at most, unless told: a few megabytes that expand to gigabytes without a line end fill no memory."""
+"""Default limit of the bytes of a line, so that a compressed file without line ends cannot fill the memory."""
 _longest = LONGEST_LINE
 
 
 def set_longest_line(size: int = LONGEST_LINE) -> None:
-    """Set how many bytes a line may have in every file that this process reads from now on."""
+    """Set the maximum length of a line in bytes, for this process."""
     global _longest  # noqa: PLW0603 - a limit of the process, as sys.setrecursionlimit has one
     _longest = size
 
 
 def longest_line() -> int:
-    """How many bytes a line may have."""
+    """The maximum length of a line in bytes."""
     return _longest
 
 
 def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
-    """The error of a line, or another record, that has more bytes than a line may have."""
+    """The error of a line, or another record, that is too long."""
     return InputError(
         f"this {what} has more than {_longest:,} bytes",
-        remedy="write a sentence or paragraph a line, or split it with isoglot text sentences --max-line MB",
+        remedy="write one sentence or paragraph per line, or split it with isoglot text sentences --max-line MB",
         code="input.line-length",
         file=path,
         line=line,
@@ -58,10 +59,10 @@ def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
 
 
 def bounded_lines(file: IO[bytes], path: str | Path) -> Iterator[bytes]:
-    """The lines of an open file with their ends, as iterating over it gives them.
+    """Iterate over the lines of an open file, with their line ends.
 
     Raises:
-        InputError: A line is longer than the limit; no more of it than that is held in memory.
+        InputError: A line is longer than the limit; only that much of it is held in memory.
     """
     number = 0
     while raw := file.readline(_longest + 2):
@@ -72,7 +73,7 @@ def bounded_lines(file: IO[bytes], path: str | Path) -> Iterator[bytes]:
 
 
 def damaged() -> tuple[type[Exception], ...]:
-    """What reading a damaged compressed file raises; zstandard's own only if it has been imported."""
+    """Exceptions of damaged compressed files; that of zstandard only if it has been imported."""
     known = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
     zstandard = sys.modules.get("zstandard")
     return known if zstandard is None else (*known, zstandard.ZstdError)
@@ -82,7 +83,7 @@ def damaged_file(error: Exception, path: str | Path, line: int | None = None) ->
     """The error of a compressed file that is damaged."""
     return InputError(
         f"the compressed file is damaged: {error}",
-        remedy="fetch it or make it again; a file that is not compressed must not be named .bz2, .gz, .xz or .zst",
+        remedy="download or create it again; a file named .bz2, .gz, .xz or .zst must be compressed",
         code="input.damaged-compression",
         file=path,
         line=line,
@@ -90,11 +91,11 @@ def damaged_file(error: Exception, path: str | Path, line: int | None = None) ->
 
 
 def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, from 1, without their ends.
+    """Read the lines of a text file, with their numbers from 1 and without line ends.
 
     Args:
         path: The file.
-        skip: How many lines that are no text may be skipped, and what was.
+        skip: Tolerance for lines that are not valid text. Default: raise at the first.
 
     Raises:
         InputError: A line is not UTF-8, has a NUL or a stray carriage return, the compressed file is damaged, or it is
@@ -111,7 +112,7 @@ def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[
 
 
 def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
-    """Every line of a file, or what is wrong with it: for readers that must know which line a bad one was."""
+    """Every line of a file or its error, for readers that must know which line was malformed."""
     number = 0
     try:
         with open_to_read(Path(path)) as file:
@@ -128,7 +129,7 @@ def scan_lines(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
 
 
 def text_hash(path: str | Path) -> str:
-    """The SHA-256 of a text, decompressed, in hexadecimal: the same however the file is compressed.
+    """The SHA-256 of the decompressed text, in hexadecimal.
 
     Raises:
         InputError: The compressed file is damaged, or it is a pipe that was read before.
@@ -144,9 +145,9 @@ def text_hash(path: str | Path) -> str:
 
 
 def read_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[tuple[int, str]]]:
-    """Runs of lines that are not blank, with their numbers: what formats with a blank line between records are made of.
+    """Runs of non-blank lines with their numbers: records separated by blank lines.
 
-    A line of nothing but white space is blank. A block with a line that is no text is skipped whole.
+    A line of white space counts as blank. A block with a malformed line is skipped as a whole.
     """
     block: list[tuple[int, str]] = []
     wrong: InputError | None = None
@@ -167,7 +168,7 @@ def read_blocks(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[
 
 @contextmanager
 def line_writer(path: str | Path) -> Iterator[LineWriter]:
-    """Open a text file for writing by lines; it takes its name only when the block ends well.
+    """Open a text file for writing line by line; it replaces the target only if the block succeeds.
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
@@ -177,7 +178,7 @@ def line_writer(path: str | Path) -> Iterator[LineWriter]:
 
 
 class LineWriter:
-    """Writes lines, counts them, and refuses what a reader would not get back the same."""
+    """Writer of lines; rejects what would not be read back the same."""
 
     def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
@@ -186,10 +187,10 @@ class LineWriter:
         self._digest = hashlib.sha256()
 
     def write(self, line: str) -> None:
-        """Write one line, its end not included.
+        """Write a line, given without its line end.
 
         Raises:
-            InputError: There is a line end or a NUL in it, or half a character.
+            InputError: It contains a line end, a NUL or a lone surrogate.
         """
         for sign in ("\n", "\r", "\0"):
             if sign in line:
@@ -198,18 +199,18 @@ class LineWriter:
             raw = line.encode()
         except UnicodeEncodeError as error:
             half = line[error.start]
-            raise self.refusal(f"half a character, {shown(half)}, in {shown(line)}", remedy="remove it") from error
+            raise self.refusal(f"a lone surrogate, {shown(half)}, in {shown(line)}", remedy="remove it") from error
         if not self.lines and raw.startswith(_BYTE_ORDER_MARK):
-            raw = _BYTE_ORDER_MARK + raw  # readers drop the first one: this keeps the text's own
+            raw = _BYTE_ORDER_MARK + raw  # readers drop the first one: this keeps that of the text
         self._stream.write(raw + b"\n")
         self._digest.update(raw + b"\n")
         self.lines += 1
 
     def write_cells(self, *cells: str) -> None:
-        """Write one line of cells with a tab between them.
+        """Write a line of tab-separated cells.
 
         Raises:
-            InputError: There is a tab in a cell, or what :meth:`write` refuses.
+            InputError: A cell contains a tab, or a character that :meth:`write` rejects.
         """
         for cell in cells:
             if "\t" in cell:
@@ -217,18 +218,18 @@ class LineWriter:
         self.write("\t".join(cells))
 
     def sha256(self) -> str:
-        """The SHA-256 of what was written so far, before compression: what :func:`text_hash` gives of the file."""
+        """The SHA-256 of the uncompressed text so far, as :func:`text_hash` returns it."""
         return self._digest.hexdigest()
 
     def refusal(self, problem: str, *, remedy: str) -> InputError:
-        """The error to raise when the line that is due cannot be written."""
+        """The error of a line that cannot be written."""
         return InputError(
             f"not written: {problem}", remedy=remedy, code="input.not-writable", file=self.path, line=self.lines + 1
         )
 
 
 def open_to_read(path: Path) -> IO[bytes]:
-    """The bytes of a file, decompressed as its name asks for."""
+    """Open a file, decompressing it according to its name."""
     begin_to_read(path)
     file = path.open("rb")
     if path.suffix == ".bz2":
@@ -243,13 +244,13 @@ def open_to_read(path: Path) -> IO[bytes]:
 
 
 def stored_position(file: IO[bytes]) -> int:
-    """How many bytes of the stored file, compressed as it may be, have been read; 0 for a pipe."""
+    """The position in the stored, possibly compressed, file; 0 for a pipe."""
     stored = file.stored if isinstance(file, _Decompressed) else file
     return stored.tell() if stored.seekable() else 0
 
 
 class _Decompressed(io.BufferedReader):
-    """The bytes in a compressed file; closes it, too."""
+    """Reader of a compressed file, which closes it too."""
 
     def __init__(self, decompressing: Any, stored: IO[bytes]) -> None:  # noqa: ANN401 - each library has its class
         super().__init__(decompressing, _BUFFER)
@@ -261,7 +262,7 @@ class _Decompressed(io.BufferedReader):
 
 
 class _Bz2Reader(io.RawIOBase):
-    """Decompresses stream after stream; a damaged one is no error of the disk, which is how bz2 reports it."""
+    """Decompressor of bz2 streams; reports damage as EOFError rather than as an error of the disk."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = bz2.BZ2File(file)
@@ -279,7 +280,7 @@ class _Bz2Reader(io.RawIOBase):
 
 
 class _ZstdReader(io.RawIOBase):
-    """Decompresses frame after frame; one that is cut short is an error, which zstandard's own reader does not see."""
+    """Decompressor of Zstandard frames; reports a truncated frame, which zstandard's own reader ignores."""
 
     def __init__(self, file: IO[bytes]) -> None:
         import zstandard
@@ -288,7 +289,7 @@ class _ZstdReader(io.RawIOBase):
         self._decompressor = zstandard.ZstdDecompressor()
         self._frame = self._decompressor.decompressobj()
         self._begun = False
-        self._behind = b""  # what follows the end of a frame
+        self._behind = b""  # bytes after the end of a frame
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -300,7 +301,7 @@ class _ZstdReader(io.RawIOBase):
             self._behind = b""
             if not data:
                 if self._begun and not self._frame.eof:
-                    raise EOFError("it ends too early")
+                    raise EOFError("it is truncated")
                 return 0
             if self._frame.eof:
                 self._frame = self._decompressor.decompressobj()
@@ -316,12 +317,12 @@ class _ZstdReader(io.RawIOBase):
 
 @contextmanager
 def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """What compresses into the file as its name asks for."""
+    """Compress into a file according to its name."""
     if path.suffix == ".bz2":
         with bz2.BZ2File(file, "wb") as stream:
             yield cast("IO[bytes]", stream)
     elif path.suffix == ".gz":
-        # No name and no time inside: the same text gives the same bytes.
+        # No name and no time: the same text gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
             yield cast("IO[bytes]", stream)
     elif path.suffix == ".xz":
@@ -351,19 +352,12 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
             line=number,
         ) from error
     if "\0" in line:
-        raise InputError(
-            "a NUL character",
-            remedy="this is no text file, or a damaged one",
-            code="input.malformed-line",
-            file=path,
-            line=number,
-        )
+        raise malformed("a NUL character", "this is not a text file, or it is damaged", path, number)
     if "\r" in line:
-        raise InputError(
-            "a carriage return that ends no line",
-            remedy=r"end lines with \n or \r\n, and put a blank for one inside a line",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+        raise malformed(
+            "a carriage return inside a line",
+            r"end lines with \n or \r\n, and put a blank for one inside a line",
+            path,
+            number,
         )
     return line

@@ -1,4 +1,4 @@
-"""What to do with malformed records: stop at the first, or skip so many and say how many there were."""
+"""Malformed records: their error, and a limited tolerance for them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 Item = TypeVar("Item")
 Record = TypeVar("Record")
 
 
 class Skip:
-    """Allows so many malformed records; one more stops the reading with that record's error.
+    """Tolerance for malformed records: skips and counts them up to a limit, then raises.
 
     Args:
-        allowed: How many records may be skipped.
+        allowed: The number of records to skip at most.
     """
 
     def __init__(self, allowed: int = 0) -> None:
         self.allowed = allowed
         self.count = 0
-        """How many were skipped so far."""
+        """Records skipped so far."""
         self.first: InputError | None = None
-        """What was wrong with the first of them."""
+        """Error of the first of them."""
 
     def take(self, error: InputError) -> None:
-        """Count a malformed record, or raise its error if there have been enough.
+        """Count a malformed record, or raise its error if the limit is reached.
 
         Raises:
-            InputError: No more may be skipped.
+            InputError: The limit is reached.
         """
         if self.count >= self.allowed:
             if self.allowed:
@@ -44,8 +45,13 @@ class Skip:
         self.count += 1
 
 
+def malformed(problem: str, remedy: str, path: str | Path | None, line: int | None) -> InputError:
+    """The error of a line that does not have the format of its file."""
+    return InputError(problem, remedy=remedy, code="input.malformed-line", file=path, line=line)
+
+
 def parsed(items: Iterable[Item], parse: Callable[[Item], Record], skip: Skip | None) -> Iterator[Record]:
-    """Each item parsed; what is malformed is skipped as far as that is allowed (None: not at all)."""
+    """Parse every item; malformed ones are skipped as far as ``skip`` allows."""
     for item in items:
         try:
             record = parse(item)

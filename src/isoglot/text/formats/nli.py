@@ -1,4 +1,4 @@
-"""Natural language inference in XNLI's layouts: premise, hypothesis, label with tabs between, or as it is published."""
+"""Natural language inference: tab-separated premise, hypothesis and label, or the layouts in which XNLI is published."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from isoglot.core.errors import InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,13 +22,13 @@ LABELS: tuple[Label, ...] = get_args(Label)
 
 _HEADER = ("premise", "hypothesis", "label")
 KEYS = ("sentence1", "sentence2", "gold_label")
-# XNLI's training files have their own word for it.
+# the label in XNLI's training files
 _ALIASES = {"contradictory": "contradiction"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sentences and whether the second follows from the first."""
+    """Premise, hypothesis and label."""
 
     premise: str
     hypothesis: str
@@ -36,17 +36,17 @@ class Pair:
 
 
 def read_inference(path: str | Path, *, language: str | None = None, skip: Skip | None = None) -> Iterator[Pair]:
-    """The pairs of a file.
+    """Read the pairs of a file.
 
     Args:
-        path: A table: premise, hypothesis, label, where a first line that ends in ``label`` is a header; or, as XNLI
-            is published, columns under a header that names ``sentence1``, ``sentence2``, ``gold_label`` and perhaps
-            ``language``. Or a file with ``.jsonl`` in its name: objects with these keys.
-        language: Only the pairs of this language, where the file names theirs.
-        skip: How many malformed pairs may be skipped, and what was.
+        path: A table of premise, hypothesis and label, with a header if the first line ends in ``label``; or a table as
+            XNLI is published, whose header has ``sentence1``, ``sentence2``, ``gold_label`` and possibly ``language``;
+            or a file with ``.jsonl`` in its name, with objects of these keys.
+        language: Read only the pairs of this language, if the file has languages.
+        skip: Tolerance for malformed pairs. Default: raise at the first.
 
     Raises:
-        InputError: A line does not have its columns or keys, a sentence is empty, or a label is not one.
+        InputError: A line lacks a column or key, a sentence is empty, or a label is unknown.
         StorageError: The file cannot be read.
     """
     return (pair for _, pair in numbered_inference(path, language=language, skip=skip))
@@ -55,7 +55,7 @@ def read_inference(path: str | Path, *, language: str | None = None, skip: Skip 
 def numbered_inference(
     path: str | Path, *, language: str | None = None, skip: Skip | None = None
 ) -> Iterator[tuple[int, Pair]]:
-    """The same with the number of each pair's line."""
+    """Read the pairs of a file, each with its line number."""
     wanted = None if language is None else language_code(language)
     lines = read_lines(path, skip=skip)
     parse: Callable[[str, str | None, str | Path, int], Pair | None] = _parse_object
@@ -69,7 +69,7 @@ def numbered_inference(
 
 
 class _Header(NamedTuple):
-    """Where in a row things stand."""
+    """Positions of the columns."""
 
     columns: int
     premise: int
@@ -82,7 +82,7 @@ _PLAIN = _Header(3, 0, 1, 2)
 
 
 def _header(line: str) -> _Header | None:
-    """What a first line says of its columns; None where it is a pair."""
+    """The columns if the line is a header, else None."""
     names = line.lower().split("\t")
     if set(KEYS) <= set(names):
         premise, hypothesis, label = map(names.index, KEYS)
@@ -91,34 +91,27 @@ def _header(line: str) -> _Header | None:
 
 
 def _parse_object(line: str, language: str | None, path: str | Path, number: int) -> Pair | None:
-    """The pair of a JSON object, or None if it is one of another language."""
+    """The pair of a JSON object; None if it is in another language."""
     try:
         value = json.loads(line)
         cells = [value[key] for key in KEYS]
         spoken = value.get("language")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
+        raise malformed(
             f"{shown(line)} is not a pair: {error}",
-            remedy='write {"sentence1": …, "sentence2": …, "gold_label": …}',
-            code="input.malformed-line",
-            file=path,
-            line=number,
+            'write {"sentence1": …, "sentence2": …, "gold_label": …}',
+            path,
+            number,
         ) from error
     if language is not None and isinstance(spoken, str) and language_code(spoken) != language:
         return None
     if not all(isinstance(cell, str) for cell in cells):
-        raise InputError(
-            f"{shown(line)} is not a pair of texts",
-            remedy="quote them",
-            code="input.malformed-line",
-            file=path,
-            line=number,
-        )
+        raise malformed(f"{shown(line)} is not a pair of texts", "quote them", path, number)
     return _pair(*cells, path=path, number=number)
 
 
 def _parse_row(header: _Header, line: str, language: str | None, path: str | Path, number: int) -> Pair | None:
-    """The pair of a row, or None if it is one of another language."""
+    """The pair of a row; None if it is in another language."""
     cells = line.split("\t")
     if len(cells) != header.columns:
         plain = header == _PLAIN
@@ -152,10 +145,10 @@ def _pair(premise: str, hypothesis: str, label: str, *, path: str | Path, number
 
 
 def write_inference(path: str | Path, pairs: Iterable[Pair]) -> int:
-    """Write the pairs under a header; returns how many pairs.
+    """Write pairs with a header; returns the number of pairs.
 
     Raises:
-        InputError: A sentence is empty or has a tab or line end in it, or a label is not one.
+        InputError: A sentence is empty or contains a tab or a line end, or a label is unknown.
         StorageError: The file cannot be written.
     """
     count = 0
@@ -163,7 +156,7 @@ def write_inference(path: str | Path, pairs: Iterable[Pair]) -> int:
         writer.write_cells(*_HEADER)
         for count, pair in enumerate(pairs, start=1):
             if not pair.premise.strip() or not pair.hypothesis.strip():
-                raise writer.refusal(f"a sentence of pair {count} is empty", remedy="leave the pair out")
+                raise writer.refusal(f"a sentence of pair {count} is empty", remedy="remove the pair")
             if pair.label not in LABELS:
                 raise writer.refusal(f"no label {shown(pair.label)}", remedy=nearest_name(pair.label, LABELS))
             writer.write_cells(pair.premise, pair.hypothesis, pair.label)

@@ -1,4 +1,4 @@
-"""Parallel text: the same sentences in several languages, as one table or as files aligned line by line."""
+"""Parallel text: the same sentences in several languages, in one table or in files aligned line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.formats.lines import line_writer, read_lines, scan_lines
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 from isoglot.text.formats.plain import check_sentence
 from isoglot.text.formats.tmx import is_tmx, read_tmx
 
@@ -24,10 +24,10 @@ def read_parallel(
     Args:
         path: The file. The first line of a table has the language codes, as :func:`language_code` accepts them.
         languages: The languages of the columns of a table without a header.
-        skip: The number of malformed rows to skip, and their count.
+        skip: Tolerance for malformed rows. Default: raise at the first.
 
     Raises:
-        InputError: The header has no such language or one twice, or a row has another number of columns.
+        InputError: A language of the header is unknown or repeated, or a row has another number of columns.
         StorageError: The file cannot be read.
     """
     if is_tmx(path):
@@ -56,16 +56,16 @@ def _parse_row(line: str, columns: list[str], path: str | Path, number: int) -> 
 
 
 def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Mapping[str, str]]) -> int:
-    """Write rows as a tab-separated table with the canonical language codes as its header; returns how many rows.
+    """Write rows as a tab-separated table with a header of canonical language codes; returns the number of rows.
 
     Args:
         path: The table to write.
-        languages: The columns in order; a row may have more than these, and they are left out.
+        languages: The columns, in order; other languages of a row are ignored.
         rows: Sentences by language, named as in ``languages``.
 
     Raises:
-        ConfigError: There is no such language, none at all, or one twice.
-        InputError: A row lacks a language, or a sentence has a tab or a line end in it.
+        ConfigError: A language is unknown or repeated, or there is none.
+        InputError: A row lacks a language, or a sentence contains a tab or a line end.
         StorageError: The file cannot be written.
     """
     columns = _canonical(languages)
@@ -83,16 +83,16 @@ def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Ma
 
 
 def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -> Iterator[dict[str, str]]:
-    """The rows of files that hold the same sentences line by line: ``{"en": "x.en", "fr": "x.fr"}``.
+    """Read files that are aligned line by line: ``{"en": "x.en", "fr": "x.fr"}``.
 
-    So are the pairs that OPUS publishes in Moses format, and the test sets of Tatoeba (:func:`tatoeba_files`).
+    This is the Moses format of OPUS and the format of the Tatoeba test sets (:func:`tatoeba_files`).
 
     Args:
         paths: The file of each language.
-        skip: How many rows with a malformed line may be skipped, and what was; the files stay aligned.
+        skip: Tolerance for rows with a malformed line; the files stay aligned.
 
     Raises:
-        ConfigError: There is no such language, none at all, or one twice.
+        ConfigError: A language is unknown or repeated, or there is none.
         InputError: The files have different numbers of lines (known only at the end of the shortest), or one of them
             is a table.
         StorageError: A file cannot be read.
@@ -120,7 +120,7 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
             total = count + 1 + sum(1 for _ in reader)
             raise InputError(
                 f"{_counted(total, 'line')}, but {shortest} has {count}",
-                remedy="aligned files have the same sentence on the same line: find where one is missing",
+                remedy="aligned files need the same number of lines: find the missing one",
                 code="input.line-count",
                 file=path,
                 line=count + 1,
@@ -128,7 +128,7 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
 
 
 def _sentences(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
-    """Every line of a file, or what is wrong with it: a table has tabs."""
+    """Every line of a file, or its error."""
     for number, line in scan_lines(path):
         try:
             if isinstance(line, str):
@@ -140,10 +140,9 @@ def _sentences(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
 
 
 def unrepeated(rows: Iterable[Sequence[str]]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows that repeat no sentence of a row kept before, in any language, with their numbers from 0.
+    """Rows that repeat no sentence of an earlier one, in any language, with their indices.
 
-    Of two equal sentences with different translations either answer is right, and a map fitted on the one has seen the
-    other.
+    If a sentence has two translations, either one is a right answer, and a map fitted on one has seen the other.
 
     >>> [number for number, _ in unrepeated([("a", "b"), ("c", "d"), ("a", "e"), ("f", "d ")])]
     [0, 1]
@@ -164,7 +163,7 @@ def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
         language: The language that is not English.
 
     Raises:
-        InputError: There is no test set of the language.
+        InputError: The language has no test set.
     """
     code = language_code(language)
     for path in sorted(Path(folder).glob("tatoeba.*-eng.eng")):
@@ -183,12 +182,11 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
     try:
         return _canonical(header.split("\t"))
     except ConfigError as error:
-        raise InputError(
+        raise malformed(
             f"the header {shown(header)}: {error.problem}",
-            remedy="name the language of each column in the first line, as in en<tab>fr; or give languages yourself",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+            "name the language of each column in the first line, as in en<tab>fr, or pass the languages",
+            path,
+            number,
         ) from error
 
 

@@ -1,9 +1,9 @@
-"""Word alignments in the Pharaoh format: ``0-0 1-2`` links word 0 to word 0 and word 1 to word 2, one sentence a line.
+"""Word alignments in the Pharaoh format: ``0-0 1-2`` links word 0 to word 0 and word 1 to word 2; one pair per line.
 
 >>> parse_links("0-0 1-2")
 [(0, 0), (1, 2)]
 
-Gold may have links that are only possible, and are written ``1?2``:
+Gold alignments may have possible links, written ``1?2``:
 
 >>> parse_gold("0-0 1?2")
 GoldLinks(sure=[(0, 0)], possible=[(1, 2)])
@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import shown
 from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,22 +28,22 @@ _LINK = re.compile(r"([0-9]{1,9})([-?])([0-9]{1,9})")
 
 
 class GoldLinks(NamedTuple):
-    """The gold of a sentence pair (Och & Ney 2003)."""
+    """Gold alignment of a sentence pair (Och & Ney 2003)."""
 
     sure: Links
-    """Those that should be found."""
+    """Links that should be found."""
     possible: Links
-    """Others that may be."""
+    """Other links that are not wrong."""
 
 
 def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Links]:
-    """The alignment of each sentence pair: (source position, target position), from 0, in the order of the file.
+    """Read the alignment of each sentence pair: (source position, target position), from 0.
 
     A blank line is a sentence pair without links.
 
     Args:
         path: The file.
-        skip: How many malformed lines may be skipped, and what was.
+        skip: Tolerance for malformed lines. Default: raise at the first.
 
     Raises:
         InputError: Something is not a link.
@@ -53,7 +53,7 @@ def read_pharaoh(path: str | Path, *, skip: Skip | None = None) -> Iterator[Link
 
 
 def read_gold(path: str | Path, *, skip: Skip | None = None) -> Iterator[GoldLinks]:
-    """Sure and possible links of each sentence pair; otherwise as :func:`read_pharaoh`.
+    """Read sure and possible links of each sentence pair; see :func:`read_pharaoh`.
 
     Raises:
         InputError: Something is not a link.
@@ -63,7 +63,7 @@ def read_gold(path: str | Path, *, skip: Skip | None = None) -> Iterator[GoldLin
 
 
 def parse_links(text: str, *, file: str | Path | None = None, line: int | None = None) -> Links:
-    """The links written in one line; ``file`` and ``line`` say where it stands, for the error message.
+    """Parse the links of a line; ``file`` and ``line`` are for the error message.
 
     Raises:
         InputError: Something is not a link.
@@ -71,18 +71,17 @@ def parse_links(text: str, *, file: str | Path | None = None, line: int | None =
     found = parse_gold(text, file=file, line=line)
     if found.possible:
         one, other = found.possible[0]
-        raise InputError(
-            f"'{one}?{other}' is a possible link, which gold to score on may have",
-            remedy="write it as a link, or leave it out",
-            code="input.malformed-line",
-            file=file,
-            line=line,
+        raise malformed(
+            f"'{one}?{other}' is a possible link, which only gold alignments may have",
+            "write it with a hyphen, or remove it",
+            file,
+            line,
         )
     return found.sure
 
 
 def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = None) -> GoldLinks:
-    """The same, with links that are only possible.
+    """Parse sure and possible links; see :func:`parse_links`.
 
     Raises:
         InputError: Something is not a link.
@@ -91,22 +90,18 @@ def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = 
     for word in text.split():
         match = _LINK.fullmatch(word)
         if match is None:
-            raise InputError(
-                f"{shown(word)} is not a link",
-                remedy="write source-target with positions from 0, as in 0-0 1-2",
-                code="input.malformed-line",
-                file=file,
-                line=line,
+            raise malformed(
+                f"{shown(word)} is not a link", "write source-target with positions from 0, as in 0-0 1-2", file, line
             )
         (found.sure if match[2] == "-" else found.possible).append((int(match[1]), int(match[3])))
     return found
 
 
 def write_pharaoh(path: str | Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> int:
-    """Write one alignment a line; returns how many.
+    """Write one alignment per line; returns their number.
 
     Raises:
-        InputError: A position is below 0 (or beyond any sentence).
+        InputError: A position is negative or too large.
         StorageError: The file cannot be written.
     """
     with line_writer(path) as writer:

@@ -1,14 +1,15 @@
-"""Plain text: one sentence or paragraph a line, a blank line between documents; or sentences, one a line.
+"""Plain text: one sentence or paragraph per line, with blank lines between documents, or one sentence per line.
 
-A table is not plain text: its tabs and labels would be read as words of the sentences.
+Tables are rejected: their tabs and labels would be read as words.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import shown
 from isoglot.text.formats.lines import line_writer, read_blocks, read_lines
+from isoglot.text.formats.malformed import malformed
 from isoglot.text.formats.nli import LABELS
 from isoglot.text.provenance import recorded_writer
 
@@ -24,11 +25,11 @@ _LABELS = frozenset((*LABELS, "contradictory", "label", "gold_label"))
 
 
 def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[list[str]]:
-    """The documents of a file, each the list of its lines; one is in memory at a time.
+    """Read the documents of a file, each a list of lines; one is in memory at a time.
 
     Args:
         path: The file.
-        skip: How many documents with a malformed line may be skipped, and what was.
+        skip: Tolerance for documents with a malformed line. Default: raise at the first.
 
     Raises:
         InputError: A line is not UTF-8 text.
@@ -39,10 +40,10 @@ def read_documents(path: str | Path, *, skip: Skip | None = None) -> Iterator[li
 
 
 def read_sentence_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file with a sentence a line, with their numbers from 1.
+    """Read a file with one sentence per line, with line numbers from 1.
 
     Raises:
-        InputError: A line is not UTF-8 text, or has a tab: the file is a table.
+        InputError: A line is not UTF-8 text, or contains a tab: the file is a table.
         StorageError: The file cannot be read.
     """
     for number, line in read_lines(path):
@@ -51,68 +52,66 @@ def read_sentence_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def check_sentence(line: str, path: str | Path, number: int) -> None:
-    """Refuse a line of a sentence file that is a row of a table.
+    """Check that a line of a sentence file is not a row of a table.
 
     Raises:
-        InputError: It has a tab.
+        InputError: It contains a tab.
     """
     check_text(line, path, number)
     if "\t" in line:
-        raise InputError(
-            f"a tab in a file with a sentence a line: {shown(line)}",
-            remedy="is it a table? Write the column that is wanted to a file of its own, or put a blank for the tab",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+        raise malformed(
+            f"a tab in a file with one sentence per line: {shown(line)}",
+            "if it is a table, write the column to a file of its own; else replace the tab by a blank",
+            path,
+            number,
         )
 
 
 def check_text(line: str, path: str | Path, number: int) -> None:
-    """Refuse a line of running text that is a row of an inference table: its label would be read as a word.
+    """Check that a line of running text is not a row of an inference table.
 
     Raises:
-        InputError: It is a premise, a hypothesis and a label with tabs between.
+        InputError: It is a premise, a hypothesis and a label, separated by tabs.
     """
     if "\t" not in line:
         return
     cells = line.split("\t")
     label = next((cell for cell in cells if cell.strip() in _LABELS), None)
     if len(cells) > 2 and label is not None:
-        raise InputError(
+        raise malformed(
             f"a row of an inference table ({len(cells)} columns, one of them {shown(label)}), not text",
-            remedy="write the column that is wanted to a file of its own",
-            code="input.malformed-line",
-            file=path,
-            line=number,
+            "write the column to a file of its own",
+            path,
+            number,
         )
 
 
 def write_documents(
     path: str | Path, documents: Iterable[Sequence[str]], *, provenance: Provenance | None = None
 ) -> int:
-    """Write documents with a blank line between them; returns how many.
+    """Write documents with blank lines between them; returns their number.
 
     Args:
         path: The file.
         documents: The lines of each.
-        provenance: Where they come from, recorded beside the file; None: no record, so that it is unknown.
+        provenance: Recorded beside the file. Default: no record, so that it is unknown.
 
     Raises:
-        InputError: A document is empty, or a line is blank or has a line end in it.
+        InputError: A document is empty, or a line is blank or contains a line end.
         StorageError: The file cannot be written.
     """
     count = 0
     with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         for count, document in enumerate(documents, start=1):
             if not document:
-                raise writer.refusal(f"document {count} is empty", remedy="leave it out")
+                raise writer.refusal(f"document {count} is empty", remedy="remove it")
             if count > 1:
                 writer.write("")
             for line in document:
                 if not line or line.isspace():
                     raise writer.refusal(
                         f"the blank line {shown(line)} inside document {count}",
-                        remedy="leave it out: a blank line ends a document",
+                        remedy="remove it: a blank line ends a document",
                     )
                 writer.write(line)
     return count

@@ -1,15 +1,16 @@
-"""Test sets as plain sentences, however they are written: text, tables, treebanks, tagged words, inference pairs."""
+"""Sentences of test sets in any format: text, tables, treebanks, tagged words, inference pairs."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, shown
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll_columns import ends_in_tag, read_tagged
 from isoglot.text.formats.conllu import Tree, read_conllu
 from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.malformed import malformed
 from isoglot.text.formats.nli import KEYS, LABELS, read_inference
 from isoglot.text.formats.parallel import read_parallel
 from isoglot.text.formats.tmx import is_tmx
@@ -24,17 +25,17 @@ Layout = Literal["plain", "parallel", "conllu", "tagged", "inference"]
 def held_out_sentences(
     path: str | Path, language: str, *, layout: Layout | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[str]:
-    """The sentences of a test set in one language.
+    """Read the sentences of a test set in one language.
 
     Args:
         path: The file.
-        language: Which column of a parallel table; how the words of tagged files are joined.
-        layout: How the file is written; None looks at its name and first lines.
+        language: The column of a parallel table; also decides how the words of tagged files are joined.
+        layout: The format. Default: guessed from the name and the first lines.
         columns: The languages of a parallel table that has no header.
 
     Raises:
         ConfigError: The table does not have the language.
-        InputError: The file is not written that way.
+        InputError: The file does not have that format.
         StorageError: It cannot be read.
     """
     layout = layout or ("parallel" if columns else guess_layout(path))
@@ -65,19 +66,13 @@ def held_out_sentences(
     else:
         for number, line in read_lines(path):
             if "\t" in line:
-                raise InputError(
-                    "a tab in plain text",
-                    remedy="name the layout, or the columns of a table",
-                    code="input.malformed-line",
-                    file=path,
-                    line=number,
-                )
+                raise malformed("a tab in plain text", "name the layout, or the columns of a table", path, number)
             if line.strip():
                 yield line
 
 
 def guess_layout(path: str | Path) -> Layout:
-    """How a test set is written, by its name and its first lines that are not blank.
+    """Guess the format of a test set from its name and its first non-blank lines.
 
     Raises:
         InputError: A line is not UTF-8 text.
@@ -91,7 +86,7 @@ def guess_layout(path: str | Path) -> Layout:
         return "parallel"
     lines = list(islice((line for _, line in read_lines(path) if line.strip()), 2))
     cells = lines[0].split("\t") if lines else []
-    certain = 1 if len(cells) > 1 else 2  # One sentence may end in O; the first two hardly will.
+    certain = 1 if len(cells) > 1 else 2  # one sentence may end in O, but hardly the first two
     if sum(map(ends_in_tag, lines[:certain])) == certain:
         return "tagged"
     if len(cells) == 3 and (cells[2] in {*LABELS, "contradictory"} or cells[2].lower().endswith("label")):

@@ -31,7 +31,7 @@ def read_tmx(path: str | Path, *, skip: Skip | None = None) -> Iterator[dict[str
 
     Args:
         path: The memory, compressed or not.
-        skip: The number of malformed units to skip, and their count.
+        skip: Tolerance for malformed units. Default: raise at the first.
 
     Raises:
         InputError: It is not XML, or a unit has no sentences, lacks a language, or has an unknown language code.

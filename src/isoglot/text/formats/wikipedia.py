@@ -89,7 +89,7 @@ class WikipediaReport:
     """Articles with fewer words than asked for."""
 
     def facts(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
+        """The report as JSON values."""
         return asdict(self)
 
 
@@ -114,7 +114,7 @@ def extract_wikipedia(
         max_articles: Stop after so many articles.
         max_sentences: Stop after so many sentences.
         workers: Processes that share the work on the markup; this one decompresses and reads XML.
-        progress: Shows how far it is, in bytes of the dump.
+        progress: Progress reporter, in bytes of the dump.
 
     Raises:
         ConfigError: The dump names no language that exists, and none was given.

@@ -1,4 +1,4 @@
-"""Word vectors as text, ``.vec``: a word and its numbers a line, with or without a first line of counts.
+"""Word vectors in text format (``.vec``): a word and its numbers per line, with or without a header of counts.
 
 Shape legend: ``N`` words, ``D`` dimensions.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.malformed import Skip, malformed, parsed
 from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Words and their vectors, row by row; a word is there once."""
+    """Words and their vectors, row by row; every word occurs once."""
 
     words: list[str]
     matrix_ND: np.ndarray
@@ -34,25 +34,25 @@ class Vectors:
 
     @property
     def dimensions(self) -> int:
-        """The numbers of a vector."""
+        """The number of dimensions."""
         return int(self.matrix_ND.shape[1])
 
     def only(self, words: Collection[str]) -> Vectors:
-        """The rows of some words, in the order they have here."""
+        """The rows of the given words, in the order of this table."""
         return self.rows([row for row, word in enumerate(self.words) if word in words])
 
     def with_direction(self) -> Vectors:
-        """The rows that are not all zeros: zeros stand for a missing vector."""
+        """The rows that are not all zeros, which stand for missing vectors."""
         present = [bool(row.any()) for row in self.matrix_ND]
         return self if all(present) else self.rows([row for row, there in enumerate(present) if there])
 
     def rows(self, which: Sequence[int]) -> Vectors:
-        """Some rows by their numbers."""
+        """The rows with the given indices."""
         return Vectors([self.words[row] for row in which], self.matrix_ND[list(which)])
 
 
 def is_vec(name: str) -> bool:
-    """Whether this names word vectors as text, perhaps compressed.
+    """Whether a file name is that of word vectors, possibly compressed.
 
     >>> is_vec("wiki.en.vec.gz"), is_vec("wiki.vec.bin")
     (True, False)
@@ -61,10 +61,10 @@ def is_vec(name: str) -> bool:
 
 
 def read_words(path: Path) -> list[str]:
-    """The words of a ``.vec``, or of a file with one a line; each once, in order.
+    """Read the distinct words of a ``.vec`` file, or of a file with one word per line, in order.
 
     Raises:
-        InputError: There is none, or a line of a ``.vec`` is malformed.
+        InputError: There are none, or a line of a ``.vec`` is malformed.
         StorageError: The file cannot be read.
     """
     if is_vec(path.name):
@@ -72,20 +72,20 @@ def read_words(path: Path) -> list[str]:
     else:
         words = list(dict.fromkeys(word for _, line in read_lines(path) if (word := line.strip())))
     if not words:
-        raise InputError("there is no word", remedy="write one a line", code="input.empty", file=path)
+        raise InputError("there are no words", remedy="write one per line", code="input.empty", file=path)
     return words
 
 
 def read_vectors(path: str | Path, *, limit: int | None = None, skip: Skip | None = None) -> Vectors:
-    """The vectors of a file, float32; of a word that is there twice, the first.
+    """Read word vectors as float32; of a repeated word, the first.
 
     Args:
-        path: The file. A first line of two whole numbers is fastText's and word2vec's count, and left out.
-        limit: Only the first so many words (files are ordered by frequency).
-        skip: How many malformed lines may be skipped, and what was.
+        path: The file. A first line of two integers is the header of fastText and word2vec.
+        limit: Read only the first N words; files are ordered by frequency.
+        skip: Tolerance for malformed lines. Default: raise at the first.
 
     Raises:
-        InputError: A line has another number of numbers than the first, or something that is no finite number.
+        InputError: A line has another number of dimensions than the first, or a number that is not finite.
         StorageError: The file cannot be read.
     """
     import numpy as np
@@ -117,39 +117,33 @@ def _is_count(line: str) -> bool:
 
 
 def _parse_line(line: str, width: int, path: str | Path, number: int) -> tuple[str, np.ndarray]:
-    """A word and its vector. A word may hold blanks: the last ``width`` cells are the numbers."""
+    """A word and its vector. A word may contain blanks: the last ``width`` cells are the numbers."""
     import numpy as np
 
     cells = line.rstrip(" ").split(" ")
     first = max(len(cells) - width, 1) if width else 1
     word, numbers = " ".join(cells[:first]), cells[first:]
     try:
-        with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite, and is refused below
+        with np.errstate(over="ignore"):  # numbers beyond float32 become infinite and are rejected below
             row = np.array(numbers, dtype=np.float32)
     except ValueError:
         row = np.array([np.nan])
     if not word or not numbers or (width and len(numbers) != width) or not np.isfinite(row).all():
         wanted = f"{width} numbers" if width else "numbers"
-        raise InputError(
-            f"{shown(line)} is not a word and {wanted}",
-            remedy="write word, blank, numbers",
-            code="input.malformed-line",
-            file=path,
-            line=number,
-        )
+        raise malformed(f"{shown(line)} is not a word and {wanted}", "write word, blank, numbers", path, number)
     return word, row
 
 
 def write_vectors(
     path: str | Path, words: Sequence[str], matrix_ND: np.ndarray, *, provenance: Provenance | None = None
 ) -> int:
-    """Write words and vectors under a line of counts, as fastText does; returns how many.
+    """Write words and vectors with a header of counts, as fastText does; returns their number.
 
     Args:
         path: The file.
         words: The words.
         matrix_ND: Their vectors.
-        provenance: What the vectors were learned from, recorded beside the file; None: no record.
+        provenance: Recorded beside the file. Default: no record.
 
     Raises:
         InputError: The numbers of words and rows differ, a word is empty or has a blank, or a number is not finite.
@@ -159,12 +153,12 @@ def write_vectors(
 
     with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
         if matrix_ND.ndim != 2 or len(words) != len(matrix_ND):
-            raise writer.refusal(f"{len(words)} words for {matrix_ND.shape} numbers", remedy="give one row a word")
+            raise writer.refusal(f"{len(words)} words for {matrix_ND.shape} numbers", remedy="give one row per word")
         writer.write(f"{len(words)} {matrix_ND.shape[1]}")
         for word, row in zip(words, matrix_ND, strict=True):
             if word.split() != [word]:
-                raise writer.refusal(f"{shown(word)} is not one word", remedy="leave it out")
+                raise writer.refusal(f"{shown(word)} is not one word", remedy="remove it")
             if not np.isfinite(row).all():
-                raise writer.refusal(f"a number of {shown(word)} is not finite", remedy="leave the word out")
+                raise writer.refusal(f"a number of {shown(word)} is not finite", remedy="remove the word")
             writer.write(f"{word} {' '.join(repr(float(value)) for value in row.astype(np.float32))}")
     return len(words)
