@@ -213,7 +213,7 @@ def test_what_cannot_be_done_is_one_line(encode, tmp_path: Path, folder: Path):
         (
             ("v", "--pool", "types", "--words", str(folder / "empty.txt")),
             {},
-            f"{folder}/empty.txt: there is no word; write one a line",
+            f"{folder}/empty.txt: there are no words; write one per line",
         ),
     ]
     for options, named, message in cases:

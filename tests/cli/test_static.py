@@ -115,7 +115,7 @@ def test_vectors_errors(isoglot, made: Path, tmp_path: Path):
 def test_a_file_without_words_is_named(isoglot, model: Path, tmp_path: Path):
     (tmp_path / "words.txt").write_text("\n \n")
     found = isoglot("static", "vectors", str(model), "--words", f"{tmp_path}/words.txt", "--out", f"{tmp_path}/x.vec")
-    assert (found.code, found.err) == (2, f"isoglot: {tmp_path}/words.txt: there are no words; write one a line\n")
+    assert (found.code, found.err) == (2, f"isoglot: {tmp_path}/words.txt: there are no words; write one per line\n")
 
 
 def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path):

@@ -300,9 +300,7 @@ def translate(
         if run is not None and out is not None:
             facts = [*remarks, *page_facts()]
             texts = {
-                "index.html": translation_page(
-                    swept, references, origin=known.origin, used=used.words(), facts=facts
-                ),
+                "index.html": translation_page(swept, references, origin=known.origin, used=used.words(), facts=facts),
                 "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
             }
             write_all(run, "translations.json", value, texts)

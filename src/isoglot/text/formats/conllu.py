@@ -1,7 +1,7 @@
 """Treebanks in CoNLL-U: ten columns per word, a blank line after each sentence (universaldependencies.org/format.html).
 
-Everything in the file is kept, so that reading and writing gives the same bytes. The reader checks that ids count from 1
-and that the heads form a tree, with one root and no cycle; missing heads and heads that form no tree are options.
+Everything in the file is kept, so that reading and writing gives the same bytes. The reader checks that ids count from
+1 and that the heads form a tree, with one root and no cycle; missing heads and heads that form no tree are options.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Heads = Literal["needed", "optional", "any"]
-"""``needed``: the heads of a sentence must form a tree; ``optional``: or all are missing (``_``); ``any``: every word has
-a head in the sentence, but they need not form a tree."""
+"""``needed``: the heads of a sentence must form a tree; ``optional``: or all are missing (``_``); ``any``: every word
+has a head in the sentence, but they need not form a tree."""
 NO_HEAD = -1
 """The head of a word whose head is missing."""
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")

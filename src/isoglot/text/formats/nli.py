@@ -1,4 +1,4 @@
-"""Natural language inference: tab-separated premise, hypothesis and label, or the layouts in which XNLI is published."""
+"""Natural language inference: tab-separated premise, hypothesis and label, or the published layouts of XNLI."""
 
 from __future__ import annotations
 
