@@ -114,6 +114,12 @@ PINNED: dict[str, tuple[int, dict[str, Any], dict[str, str], str]] = {
         {"encoder": "1" * 20},
         "eee6a1b5c9878413f89a",
     ),
+    "language-probe": (
+        1,
+        {"languages": ["en", "de"], "tokens_per_step": 65024},
+        {"encoder": "1" * 20},
+        "ba87932f82e39bc619e8",
+    ),
     "twin-text": (
         1,
         {

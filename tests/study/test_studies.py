@@ -92,7 +92,12 @@ def test_a_study_measures_every_arm(study: Study) -> None:
     for arm in ("default", "no-anchors"):
         assert len(numbers.select("sentence_p1", arm=arm)) == 3  # layers 0 to 2
         assert len(numbers.select("cka", arm=arm, estimator="debiased")) == 3
-        assert numbers.select("emergence_p1", arm=arm).values_of("tokens")
+        moments = numbers.select("emergence_p1", arm=arm).values_of("tokens")
+        probed = numbers.select("emergence_probe", arm=arm)
+        assert moments
+        assert moments == probed.values_of("tokens")
+        assert probed.values_of("layer") == [0, 1, 2]
+        assert all(0 <= number.value <= 1 for number in probed)
         assert len(numbers.select("perplexity", arm=arm)) == 2
     assert numbers.select("sentence_p1", arm="default", layer=0).one.draws
 

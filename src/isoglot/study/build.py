@@ -280,7 +280,7 @@ class StudyBuilder:
                 if trained:
                     yield Measurement(shards, {**here, "language": code})
             for measure in self.recipe.measures:
-                if measure in ARM_MEASURES and (trained or measure != "emergence"):
+                if measure in ARM_MEASURES:
                     yield from self._measured(measure, encoder, arm, here, seed)
             if trained and name == self.recipe.baseline:
                 for variant, parts in self.recipe.frozen.items():
@@ -294,11 +294,17 @@ class StudyBuilder:
     ) -> Iterator[Measurement]:
         if arm.languages != "both":
             return
-        step = self.transfer(measure, encoder, arm, seed) if measure in TASKS else self.sentences(measure, encoder)
-        if step is None:
-            self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
+        if measure in TASKS:
+            steps = [self.transfer(measure, encoder, arm, seed)]
+        elif measure == "emergence":  # an untrained encoder is the first moment; retrieval and CKA have it anyway
+            steps = [self.sentences(one, encoder) for one in _OVER_TRAINING if encoder.tokens or one != "emergence"]
         else:
-            yield Measurement(step, at)
+            steps = [self.sentences(measure, encoder)]
+        for step in steps:
+            if step is not None:
+                yield Measurement(step, at)
+        if None in steps:
+            self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
 
     def _unmeasured(self, measure: str) -> str:
         """Why there is no step for a measure."""
@@ -497,8 +503,7 @@ class StudyBuilder:
         return Step("transfer", {**settings, "targets": targets}, inputs, title=title)
 
     def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
-        """Retrieval, CKA, or both over training; None where there are no parallel sentences."""
-        kinds = {"retrieval": "sentence-retrieval", "similarity": "similarity", "emergence": "emergence"}
+        """Retrieval, CKA, both over training, or a language probe over training; None without parallel sentences."""
         inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
         if other is not None:
             inputs["other"] = other
@@ -509,11 +514,11 @@ class StudyBuilder:
         inputs |= pairs
         if not pairs:
             asked["builtin"] = BUILTIN_SEED
-        if measure != "similarity":
+        if measure in ("retrieval", "emergence"):
             asked.setdefault("center", "mean")
-        if measure == "emergence":
+        if measure in _OVER_TRAINING:
             asked["tokens_per_step"] = self.tokens_per_step(encoder)
-        return Step(kinds[measure], asked, inputs, title=f"{measure} of {encoder.title}")
+        return Step(SENTENCE_KINDS[measure], asked, inputs, title=f"{measure} of {encoder.title}")
 
     def tokens_per_step(self, encoder: Step) -> int:
         """Tokens that a pretraining reads in a step."""
@@ -540,6 +545,13 @@ def _factorial(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     return cell_measurements(builder, seed)
 
 
+SENTENCE_KINDS = {
+    "retrieval": "sentence-retrieval",
+    "similarity": "similarity",
+    "emergence": "emergence",
+    "language probe": "language-probe",
+}
+_OVER_TRAINING = ("emergence", "language probe")
 ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 
 

@@ -53,6 +53,7 @@ SECONDS = {
     "sentence-retrieval": 3.0,
     "similarity": 3.0,
     "emergence": 20.0,
+    "language-probe": 15.0,
     "twin-text": 10.0,
     "twin-retrieval": 10.0,
 }

@@ -62,6 +62,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "sentence-retrieval": (1, "isoglot.study.kinds.sentences:retrieve"),
     "similarity": (1, "isoglot.study.kinds.sentences:compare"),
     "emergence": (1, "isoglot.study.kinds.sentences:follow"),
+    "language-probe": (1, "isoglot.study.kinds.sentences:probe_language"),
     "twin-text": (1, "isoglot.study.kinds.twins:write_text"),
     "twin-retrieval": (1, "isoglot.study.kinds.twins:retrieve"),
 }
