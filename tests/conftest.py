@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hypothesis import settings
 
-from isoglot.cli.main import main
+from isoglot.cli import main as command_line
 from isoglot.core.artifact import SEAL, write_sealed
 from isoglot.languages import documents
+from tests.errors import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from isoglot.core.errors import IsoglotError
     from isoglot.model import Encoder
     from isoglot.model.config import Preset
     from isoglot.vocab import Vocabulary
@@ -100,11 +102,18 @@ def without_mini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Result(NamedTuple):
-    """What a command left: its exit code and what it printed."""
+    """What a command left: its exit code, what it printed and the error it failed with."""
 
     code: int
     out: str
     err: str
+    failure: IsoglotError | None = None
+
+    def failed(self, code: str, *values: object, file: str | Path | None = None, line: int | None = None) -> None:
+        """Hold a command that failed to one line of standard error and to the code, values and place of its error."""
+        assert (self.code, self.err.splitlines()[-1:]) == (2, [f"isoglot: {self.failure}"])
+        assert self.failure is not None
+        check(self.failure, code, *values, file=file, line=line)
 
     @property
     def error(self) -> dict[str, Any]:
@@ -114,12 +123,21 @@ class Result(NamedTuple):
 
 
 @pytest.fixture
-def isoglot(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+def isoglot(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run one command line in this process: ``isoglot("doctor", "--json")``."""
+    failures: list[IsoglotError] = []
+    report = command_line._fail
+
+    def keep(error: IsoglotError, *rest: Any) -> int:
+        failures.append(error)
+        return report(error, *rest)
+
+    monkeypatch.setattr(command_line, "_fail", keep)
 
     def run(*arguments: str) -> Result:
-        code = main(arguments)
+        failures.clear()
+        code = command_line.main(arguments)
         captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err)
+        return Result(code, captured.out, captured.err, failures[0] if failures else None)
 
     return run

@@ -99,7 +99,7 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
     (tmp_path / "test.txt").write_text((folder / "test.txt").read_text() + "cat chat\n")
     options = (*WORDS[:2], "--test", f"en-fr={tmp_path / 'test.txt'}")
     for command in (("embeddings", *options), ("types", *TEXTS, *options, "--layers", "1")):
-        assert "leave them out with --leave-out-known" in run(*command).err
+        run(*command).failed("input.leak", "--leave-out-known")
         said = run(*command, "--leave-out-known").out
         metrics = read_json(tmp_path / "map" / "metrics.json")
         assert metrics["left_out_known"] == 1
@@ -111,7 +111,7 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
         assert said.count(f" % of {words} / {others} words") == 2
         assert "other_spelling_p@1" in (tmp_path / "map" / "metrics.csv").read_text()
     both = run(*command, "--leave-out-known", "--allow-leak")
-    assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+    both.failed("config.conflicting-options", "--leave-out-known", "--allow-leak")
 
 
 def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
@@ -130,21 +130,21 @@ def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
     assert metrics["encoder_sha256"] == [file_hash(path) for path in sides[1::2]]
     assert set(sides[1::2]) < set(read_json(tmp_path / "map" / "run.json")["inputs"])
     mapped = ("retrieve", "words", *sides, "--dictionary", str(tmp_path / "d.txt"), "--map", str(tmp_path / "map"))
-    assert "training has seen 48 of 61 source words" in isoglot(*mapped).err  # a fifth was held out from the map
+    isoglot(*mapped).failed("input.leak", 48, 61)  # a fifth was held out from the map
     found = isoglot(*mapped, "--leave-out-known")
     assert "The vectors find 100.0 % (MRR 1.000) of en.vec-fr.vec.gz translations" in found.out
     assert metrics["leak_check"]["provenance_unknown"] == ["en.vec", "fr.vec.gz"]
     assert "provenance unknown: en.vec, fr.vec.gz have no record" in found.out
-    assert "a file, where an encoder is a folder" in run("sentences", "--langs", "en,fr", *sides).err
+    run("sentences", "--langs", "en,fr", *sides).failed("storage.model-not-found")
     mixed = ("--source", str(tmp_path / "en.vec"), "--target", "@/model", "--method", "ridge")
-    assert "0 of" in run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}").err
+    run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}").failed("input.no-match", 0)
 
 
 @pytest.mark.parametrize("name", ["wiki.vec.bin", "glove.vec.d"])
 def test_only_a_compressed_file_has_an_ending_after_vec(run, tmp_path: Path, name: str):
     (tmp_path / name).touch()
     source = ("--source", str(tmp_path / name), "--target", "@/model")
-    assert "a file, where an encoder is a folder" in run("embeddings", *source, *WORDS).err
+    run("embeddings", *source, *WORDS).failed("storage.model-not-found")
 
 
 def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):
@@ -176,11 +176,7 @@ def test_words_with_a_test_of_their_own(run):
     assert found["pairs"]["train"] == found["pairs"]["test"]
     turned = ("--test-parallel", "fr=@/p.fr", "--test-parallel", "en=@/p.en", "--test-links", "@/p.align")
     result = run("words", *FILES, "--links", "@/p.align", *turned, "--allow-leak")
-    assert result.code == 2
-    assert result.err == (
-        "isoglot: --test-parallel names fr and en, the text is en and fr; name them in the same order: --test-links are "
-        "read that way round\n"
-    )
+    result.failed("config.other-language", "--test-parallel", "fr", "en")
 
 
 def test_words_are_linked_where_no_links_are_given(run, isoglot, folder: Path, tmp_path: Path):
@@ -322,9 +318,9 @@ def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path, name: str):
     assert found.words == ["a", "b", "c"]
     np.testing.assert_allclose(found.matrix_ND, load_map(tmp_path / "map").transform(matrix), atol=1e-5)
     wrong = isoglot(*common, "--out", str(tmp_path / "y.safetensors"))
-    assert wrong.err == f"isoglot: --out {shown(str(tmp_path / 'y.safetensors'))} for a .vec; end it in .vec too\n"
+    wrong.failed("config.malformed-option", shown(str(tmp_path / "y.safetensors")), "--out", ".vec")
     wrong = isoglot(*common, "--layer", "1", "--out", str(tmp_path / "z.vec"))
-    assert wrong.err == "isoglot: --layer is for what encode wrote, and a .vec has no layers; leave it out\n"
+    wrong.failed("config.conflicting-options", "--layer", ".vec")
 
 
 def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path):
@@ -364,5 +360,5 @@ def test_apply_never_writes_what_it_reads(run, isoglot, vectors: Path, tmp_path:
     common = ["align", "apply", "--map", str(tmp_path / "map"), "--vectors", str(given)]
     result = isoglot(*common, "--out", str(tmp_path / out))
     assert (result.code, result.out) == (2, "")
-    assert result.err == f"isoglot: {tmp_path / out} would be written while it is read; name another --out\n"
+    result.failed("config.would-overwrite", tmp_path / out)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

@@ -106,11 +106,7 @@ def test_export_says_what_packing_did(isoglot, home: Path, mini: Path):
     assert not (home / "again" / "means.safetensors").exists()  # those of the earlier export
     assert not (home / "again" / "token_sets.json.zst").exists()
     taken = isoglot("export", EMBEDDED, str(home / "whole"), "--format", "packed")
-    assert taken.code == 2
-    assert taken.err == (
-        f"isoglot: {home / 'whole'}: there is something in this folder, and it is no earlier export; "
-        "name a new folder or an empty one\n"
-    )
+    taken.failed("storage.not-replaceable", home / "whole")
 
 
 def test_its_means_are_small_and_those_of_its_own_weights(home: Path, mini: Path, encoder: Encoder):
@@ -146,8 +142,7 @@ def test_means_of_another_encoder_do_not_go_along(home: Path, encoder: Encoder, 
     save_encoder(other, tmp_path / "other")
     given = ("export", str(tmp_path / "other"), str(tmp_path / "packed"), "--format", "packed")
     found = isoglot(*given, "--means", str(home / "means"))
-    assert found.code == 2
-    assert found.err.startswith("isoglot: the means are of another encoder (")
+    found.failed("config.other-encoder")
     assert found.err.endswith("); learn those of this one: isoglot steer fit MODEL --out means/\n")
     assert not (tmp_path / "packed").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
@@ -168,10 +163,7 @@ def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder:
         assert open_encoder(tmp_path / target).provenance == encoder.provenance
         assert "girl" not in (tmp_path / target / "encoder.json").read_text()
         words = ("retrieve", "words", "--model", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
-        assert isoglot(*words).err == (
-            "isoglot: en-fr.txt: training has seen 1 of 2 source words of the dictionary, such as 'girl'; "
-            "give --leave-out-known or --allow-leak\n"
-        )
+        isoglot(*words).failed("input.leak", "en-fr.txt", 1, 2, "'girl'")
     assert isoglot("export", "other", "again", "--format", "packed", "-q").code == 0
     assert open_encoder(tmp_path / "again").provenance == Provenance()
 
@@ -195,7 +187,7 @@ def test_translate_uses_it_and_the_means_that_came_with_it(isoglot):
     assert told["means"] == "30 built-in sentences of each language"
     refused = isoglot(*TRANSLATE, "--kind", "transport")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith("isoglot: the means came without covariances")
+    refused.failed("config.missing-data")
     learned = isoglot(*TRANSLATE, "--kind", "transport", "--learn-from", "30", "--json")
     assert learned.code == 0
 
@@ -205,8 +197,7 @@ def test_means_beside_a_model_that_are_of_another_are_refused(isoglot, mini: Pat
     for name in ("means.safetensors", "token_sets.json.zst"):
         (tmp_path / "whole" / name).write_bytes((mini / name).read_bytes())
     found = isoglot(*TRANSLATE, "--model", "whole")
-    assert found.code == 2
-    assert found.err.startswith("isoglot: the means are of another encoder (")
+    found.failed("config.other-encoder")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +264,4 @@ def test_means_without_their_token_sets_are_refused(isoglot, mini: Path, tmp_pat
     (folder / "token_sets.json.zst").unlink()
     found = isoglot(*TRANSLATE, "--model", str(folder))
     assert (found.code, found.out) == (2, "")
-    assert found.err == (
-        f"isoglot: {folder}: means.safetensors without token_sets.json or token_sets.json.zst; "
-        "copy the folder again, whole\n"
-    )
+    found.failed("storage.not-found", folder, "means.safetensors", "token_sets.json", "token_sets.json.zst")

@@ -97,10 +97,7 @@ def test_lines_of_one_word_to_a_vec(encode, tmp_path: Path, folder: Path):
     assert encode("v.vec", "--lang", "en", "--layers", "0", text="single.txt").code == 0
     assert (tmp_path / "v.vec").read_text().startswith("2 32\ncat ")
     result = encode("w.vec", "--lang", "en", "--layers", "0")
-    assert result.err == (
-        f"isoglot: {folder}/text.txt:1: 'the cat sleeps' is not one word, and a .vec holds words; "
-        "write .safetensors instead\n"
-    )
+    result.failed("input.malformed-line", folder, "'the cat sleeps'", ".vec", line=1)
 
 
 def test_the_embedding_matrix_as_word_vectors(isoglot, folder: Path, tmp_path: Path):

@@ -45,9 +45,7 @@ def test_the_verb_itself_may_come_again(isoglot, tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(sys, "argv", ["isoglot", *twin])
         assert isoglot(*twin).code == 0
     assert read_json(tmp_path / "out" / "run.json")["seed"] == 2
-    assert isoglot("languages", "export", "--out", out).err == (
-        f"isoglot: {out} holds a run of isoglot languages twin; name another --out\n"
-    )
+    isoglot("languages", "export", "--out", out).failed("config.run-exists", out)
 
 
 @pytest.mark.parametrize("command", ["", "isoglot", "python study.py", "isoglot compare grid x"])
@@ -59,23 +57,19 @@ def test_what_is_not_known_to_be_another_verbs_is_no_reason_to_refuse(isoglot, t
 @pytest.mark.parametrize("command", ["isoglot compare A B", "isoglot compare models A B"])
 def test_a_verb_is_known_where_its_name_was_left_out(isoglot, tmp_path: Path, command: str):
     write_json(tmp_path / "run.json", {"command": command})
-    said = f"isoglot: {tmp_path} holds a run of isoglot compare models; name another --out\n"
-    assert isoglot("compare", "grid", "x.toml", "--out", str(tmp_path)).err == said
+    refused = isoglot("compare", "grid", "x.toml", "--out", str(tmp_path))
+    refused.failed("config.run-exists", tmp_path, "isoglot compare models")
     for short in (("A", "B"), ("models", "A", "B")):
         assert "holds a run" not in isoglot("compare", *short, "--out", str(tmp_path)).err
 
 
 @pytest.mark.parametrize(
-    ("damaged", "why"),
-    [
-        (b"{", ":1:2: malformed JSON: Expecting property name enclosed in double quotes"),
-        (b"\xff", ":1: byte ff is not UTF-8"),
-    ],
+    ("damaged", "code"), [(b"{", "input.malformed-json"), (b"\xff", "input.not-utf8")], ids=["no JSON", "no UTF-8"]
 )
-def test_a_damaged_record_is_refused_with_what_can_be_done(isoglot, tmp_path: Path, damaged: bytes, why: str):
+def test_a_damaged_record_is_refused_with_what_can_be_done(isoglot, tmp_path: Path, damaged: bytes, code: str):
     (tmp_path / "run.json").write_bytes(damaged)
-    said = f"isoglot: {tmp_path}/run.json{why}; name another --out, or remove it\n"
-    assert isoglot("compare", "grid", "--out", str(tmp_path)).err == said
+    refused = isoglot("compare", "grid", "--out", str(tmp_path))
+    refused.failed(code, "--out", file=tmp_path / "run.json", line=1)
 
 
 def outs(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

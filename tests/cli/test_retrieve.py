@@ -93,7 +93,7 @@ def test_means_of_a_folder(isoglot, sentences, tmp_path: Path, retrieve_folder: 
     found = sentences(*ALIGNED, "--means-from", str(tmp_path / "means"), "--layers", "2", "--json", "-q")
     assert json.loads(found.out)["pairs"][0]["estimates"]["means"] == "given"
     first = sentences(*ALIGNED, "--means-from", str(tmp_path / "means"), "--pool", "first")
-    assert "has means of tokens, and --pool first takes one token" in first.err
+    first.failed("config.conflicting-options", "--pool")
 
 
 @pytest.mark.parametrize(
@@ -193,10 +193,8 @@ def test_a_table_without_names(sentences, retrieve_folder: Path, tmp_path: Path)
     bare = ("--model", "model", "--parallel", "bare.tsv")
     assert sentences(*bare, "--langs", "en,fr", "--out", str(tmp_path / "out"), "--quiet").code == 0
     assert (tmp_path / "out" / "pairs.tsv").read_text().splitlines()[1].split("\t")[5] == "1"
-    assert "bare.tsv:1: the header " in sentences(*bare).err
-    assert sentences(*bare, "--langs", "en,fr,de").err == (
-        "isoglot: bare.tsv:1: 2 columns for 3 languages (en, fr, de); separate the columns with one tab each\n"
-    )
+    sentences(*bare).failed("input.malformed-line", "bare.tsv", line=1)
+    sentences(*bare, "--langs", "en,fr,de").failed("input.column-count", "bare.tsv", 2, 3, "en", "fr", "de", line=1)
 
 
 @pytest.mark.parametrize(("langs", "said"), [("fr", "fr-en"), ("en,fr", "en-fr"), ("fra,eng", "fr-en")])
@@ -289,9 +287,6 @@ def test_two_dictionaries_of_one_pair_are_one(words, retrieve_folder: Path):
     assert json.loads(parts.out) == json.loads(words(*common, "--dictionary", "en-fr=en-fr.txt").out)
 
 
-REMEDY = "give --leave-out-known or --allow-leak"
-
-
 def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_path: Path):
     encoder = load_encoder(retrieve_folder / "model", device="cpu")
     assert isinstance(encoder, Encoder)
@@ -300,13 +295,10 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
     options = ("--model", str(tmp_path / "trained"), "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
     result = words(*options)
     assert (result.code, result.out) == (2, "")
-    assert result.err == (
-        "isoglot: en-fr.txt: training has seen 4 of 7 source words of the dictionary, such as 'cat', 'dog', 'eats'; "
-        f"{REMEDY}\n"
-    )
+    result.failed("input.leak", "en-fr.txt", 4, 7, "'cat'", "'dog'", "'eats'")
     assert words(*options, "--allow-leak").code == 0
     both = words(*options, "--allow-leak", "--leave-out-known")
-    assert both.err == "isoglot: --leave-out-known and --allow-leak exclude each other; give one of them\n"
+    both.failed("config.conflicting-options", "--leave-out-known", "--allow-leak")
     rest = words(*options, "--leave-out-known")
     assert "en-fr: 4 source words left out: known from training" in rest.out
     rest = json.loads(words(*options, "--leave-out-known", "--json").out)
@@ -314,18 +306,16 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
     assert rest["pairs"][0]["coverage"]["sources"] == 3
     (retrieve_folder / "known.txt").write_text("dog chien\ncat chat\n")
     none = words(*options[:-1], "en-fr=known.txt", "--leave-out-known")
-    assert none.err == "isoglot: known.txt: training has seen all 2 source words of the dictionary; score on others\n"
+    none.failed("input.leak", "known.txt", 2)
     (retrieve_folder / "new.txt").write_text("the le\n")
     two = words(*options[:-1], "en-fr=new.txt", "--dictionary", "en-fr=known.txt")
-    assert two.err.startswith("isoglot: new.txt, known.txt: training has seen 2 of 3 source words of the dictionary")
+    two.failed("input.leak", "new.txt", "known.txt", 2, 3)
     encoder.provenance = given_words(["Dog", "CAT"], ["chien"])
     save_encoder(encoder, tmp_path / "capitals")
     capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])
-    assert "seen 2 of 7 source words of the dictionary, such as 'cat', 'dog'; " in words(*capitals).err
+    words(*capitals).failed("input.leak", 2, 7, "'cat'", "'dog'")
     (retrieve_folder / "fr-en.txt").write_text("chien dog\nchat cat\n")
-    assert (
-        "seen 1 of 2 source words of the dictionary, such as 'chien'; " in words(*options[:-1], "fr-en=fr-en.txt").err
-    )
+    words(*options[:-1], "fr-en=fr-en.txt").failed("input.leak", 1, 2, "'chien'")
 
 
 def test_words_of_the_vocabulary_and_the_shards_are_refused(words, retrieve_folder: Path, tmp_path: Path):
@@ -334,9 +324,9 @@ def test_words_of_the_vocabulary_and_the_shards_are_refused(words, retrieve_fold
     config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"))
     save_encoder(Encoder(config, vocabulary), tmp_path / "graded")
     rest = ("--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
-    line = "isoglot: en-fr.txt: training has seen 1 of 7 source words of the dictionary, such as 'the'; "
-    assert words("--model", str(tmp_path / "graded"), *rest).err == f"{line}{REMEDY}\n"
+    seen = ("input.leak", "en-fr.txt", "1 of 7", "'the'", "--leave-out-known")
+    words("--model", str(tmp_path / "graded"), *rest).failed(*seen)
     build_shards([retrieve_folder / "a.txt"], vocabulary, "en", tmp_path / "shards")
     shards = ("--shards", f"en={tmp_path / 'shards'}")
     assert words("--model", "model", *rest).code == 0
-    assert words("--model", "model", *rest, *shards).err == f"{line}{REMEDY}\n"
+    words("--model", "model", *rest, *shards).failed(*seen)

@@ -91,7 +91,7 @@ def test_models_are_scored_on_the_same_entries(words, static: str, tmp_path: Pat
     lines = (tmp_path / "out" / "metrics.csv").read_text().splitlines()
     assert lines[0].startswith("model,source,target,layer")
     refused = words(*both, "--map", "map.safetensors")
-    assert refused.err == "isoglot: --map is of one model, and there are several; give one --model\n"
+    refused.failed("config.conflicting-options", "--map")
 
 
 def test_mrr_stands_beside_p_at_1(words, tmp_path: Path):

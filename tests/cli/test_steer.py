@@ -369,9 +369,7 @@ def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: P
         steer("translate", *files, *WAY, "--preset", "paper", "--special", "exclude", "--alpha", "1", "--json").out
     )
     assert len(less["sentences"][0]["outputs"][0]["tokens"]) == len(plain)  # a preset only sets defaults
-    assert steer("translate", "no tab here", *WAY, "--input", "pairs").err == (
-        "isoglot: line 1 is no pair: 'no tab here'; write two texts with a tab between them, or read sentences\n"
-    )
+    steer("translate", "no tab here", *WAY, "--input", "pairs").failed("input.malformed-line", 1, "'no tab here'")
 
 
 def test_fit_counts_special_tokens_where_it_is_told(steer, tmp_path: Path):
@@ -521,8 +519,7 @@ def test_bad_input_is_one_line(steer, given: tuple[str, ...], line: str):
 
 def test_means_of_another_encoder_are_refused(steer):
     result = steer("translate", "yes", "--from", "en", "--to", "fr", "--model", "other", "--means", "means")
-    assert result.code == 2
-    assert result.err.startswith("isoglot: the means are of another encoder (")
+    result.failed("config.other-encoder")
 
 
 @pytest.mark.parametrize("given", [("translate", "yes", "--from", "en", "--to", "fr"), ("sweep",)])
@@ -533,7 +530,7 @@ def test_without_a_softmax_nothing_is_learned_first(steer, folder: Path, monkeyp
     monkeypatch.setattr(LanguageMeans, "fit", lambda *_, **__: pytest.fail("means were learned"))
     result = steer(*given, "--model", str(tmp_path / "headless"))
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("isoglot: the encoder has no softmax over pieces: its weights came without one; use ")
+    result.failed("config.not-supported")
 
 
 class Terminal(io.StringIO):

@@ -150,34 +150,34 @@ def test_bad_lines_are_counted(isoglot, folder: Path):
     Path("bad.txt").write_bytes(b"good\n\xff\nfine\n")
     result = isoglot("text", "clean", "--text", "en=bad.txt", "--out", "out")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "isoglot: bad.txt:2: byte ff is not UTF-8; save the file as UTF-8\n"
+    result.failed("input.not-utf8", "bad.txt", line=2)
     assert not Path("out").exists()
     result = isoglot("text", "clean", "--text", "en=bad.txt", "--skip-bad", "3", "--out", "out")
     assert "en: 1 skipped, the first: bad.txt:2: byte ff is not UTF-8" in result.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    ("arguments", "expected"),
     [
-        (["clean", "--text", "en.txt", "--out", "out"], "--text 'en.txt' is not language=path; write it as --text en=file.txt"),
-        (["clean", "--text", "en=en.txt", "--out", "."], "en.txt would be written while it is read; name another --out"),
-        (["clean", "--text", "en=en.txt", "--out", "out", "--set", "min_script_share=2"], "min_script_share = 2 should be less than or equal to 1"),
-        (["clean", "--text", "en=en.txt", "--out", "out", "--workers", "0"], "Invalid value for '--workers'"),
-        (["segment", "--text", "en=en.txt", "--out", "out", "--segment", "jieba"], "the method 'jieba' is for zh, not for en"),
-        (["switch", "--text", "en=en.txt", "--dictionary", "fr=en-fr.txt", "--out", "out"], "'fr' is not two languages; write them as"),
-        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr", "--out", "out"], "--dictionary 'en-fr' is not from-to=path"),
-        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=no.txt", "--out", "out"], "--dictionary 'en-fr=no.txt': no such file"),
-        (["switch", "--text", "en=en.txt", "--dictionary", "de-fr=en-fr.txt", "--out", "out"], "no dictionary has 'en'; those given are for de, fr"),
-        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=empty.txt", "--out", "out"], "empty.txt: no entries; name a dictionary that has some"),
-        (["overlap", "--text", "en=en.txt", "--test", "en=empty.txt"], "empty.txt: no sentences; name a test set that has some"),
-        (["overlap", "--text", "en=en.txt", "--test", "en=en.txt", "--remove"], "--remove writes text, and there is no --out; name a folder"),
-        (["overlap", "--text", "en=en.txt", "--test", "fr=fr.txt"], "--test fr=… has no text; give --text fr=file.txt as well"),
+        (["clean", "--text", "en.txt", "--out", "out"], ("config.malformed-option", "--text", "'en.txt'", "language=path")),
+        (["clean", "--text", "en=en.txt", "--out", "."], ("config.would-overwrite", "en.txt")),
+        (["clean", "--text", "en=en.txt", "--out", "out", "--set", "min_script_share=2"], ("config.invalid-value", "min_script_share", "2", "1")),
+        (["clean", "--text", "en=en.txt", "--out", "out", "--workers", "0"], ("usage", "'--workers'")),
+        (["segment", "--text", "en=en.txt", "--out", "out", "--segment", "jieba"], ("config.other-language", "'jieba'", "zh", "en")),
+        (["switch", "--text", "en=en.txt", "--dictionary", "fr=en-fr.txt", "--out", "out"], ("config.malformed-option", "'fr'")),
+        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr", "--out", "out"], ("config.malformed-option", "--dictionary", "'en-fr'", "to=path")),
+        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=no.txt", "--out", "out"], ("config.missing-file", "--dictionary", "'en-fr=no.txt'")),
+        (["switch", "--text", "en=en.txt", "--dictionary", "de-fr=en-fr.txt", "--out", "out"], ("config.missing-data", "'en'")),
+        (["switch", "--text", "en=en.txt", "--dictionary", "en-fr=empty.txt", "--out", "out"], ("input.empty", "empty.txt")),
+        (["overlap", "--text", "en=en.txt", "--test", "en=empty.txt"], ("input.empty", "empty.txt")),
+        (["overlap", "--text", "en=en.txt", "--test", "en=en.txt", "--remove"], ("config.missing-option", "--remove", "--out")),
+        (["overlap", "--text", "en=en.txt", "--test", "fr=fr.txt"], ("config.missing-data", "--test", "fr=…")),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line(isoglot, folder: Path, arguments: list[str], line: str):
+def test_what_is_wrong_is_one_line(isoglot, folder: Path, arguments: list[str], expected: tuple[str, ...]):
     result = isoglot("text", *arguments)
     assert (result.code, result.out) == (2, "")
-    assert line in result.err
+    result.failed(*expected)
     assert len(result.err.splitlines()) == 1
     assert not list(Path().glob("out/*.t*"))
 

@@ -55,7 +55,7 @@ def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
     assert "<svg" in (out / "map-de.svg").read_text()
     assert {path.name for path in (out / "maps").iterdir()} == {"monolingual-de", "bilingual-de"}
     assert read_json(out / "run.json")["status"] == "finished"
-    assert "holds a run already; go on with it by --resume" in isoglot(*command).err
+    isoglot(*command).failed("config.run-exists")
     again = isoglot(*command, "--layers", "0,1", "--resume", "--json", "--quiet")
     assert (again.code, again.err) == (0, "")
     assert json.loads(again.out)["runs"] == found["runs"]
@@ -74,10 +74,7 @@ def test_what_is_built_in_is_said(isoglot, models, tmp_path: Path):
     told = "isoglot: maps are fitted from 60 built-in sentence pairs; give yours with --parallel\n"
     wrong = isoglot(*command, *files)
     assert (wrong.code, wrong.out) == (2, "")
-    assert wrong.err == (
-        f"isoglot: {file}: 12 of 12 en examples of dev are in training as well; give others, or allow the leak with "
-        "--allow-leak\n"
-    )
+    wrong.failed("input.leak", file, 12, "en")
     result = isoglot(*command, *files, "--allow-leak")
     assert (result.code, result.err.count(told)) == (0, 1)
     assert "isoglot: dev en: 12 of 12 examples are in training as well\n" in result.err
@@ -168,13 +165,8 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
         assert (result.code, result.err.count("\n")) == (2, 1)
         assert problem in result.error["message"]
     other = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['wide']}", *FAST]
-    assert "is for widths 32 and 32, and the models have 48 and 32; fit the maps with these two models" in (
-        isoglot(*other, "--maps", f"de={tmp_path / 'map'}").err
-    )
-    assert (
-        "the source has 48 dimensions, the target 32, and procrustes needs the same number"
-        in isoglot(*other, *given).err
-    )
+    isoglot(*other, "--maps", f"de={tmp_path / 'map'}").failed("config.other-size", 32, 48)
+    isoglot(*other, *given).failed("config.other-size", 48, 32)
     assert isoglot(*other, *given, "--method", "ridge", "--layers", "1").code == 0
 
 

@@ -117,7 +117,11 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
                 code="config.conflicting-options",
             )
     if engine == "slurm" and shutil.which("sbatch") is None:
-        raise ConfigError("there is no sbatch on this machine", remedy="run this where SLURM is, or use --engine local")
+        raise ConfigError(
+            "there is no sbatch on this machine",
+            remedy="run this where SLURM is, or use --engine local",
+            code="config.engine",
+        )
     if engine == "ray":
         from isoglot.core.optional import import_part
 
