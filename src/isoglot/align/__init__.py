@@ -1,4 +1,4 @@
-"""One space from two: Procrustes and its rivals, with a dictionary or without; and which word is which in bitext."""
+"""Alignment of two spaces (Procrustes and other maps, with or without a dictionary), and word alignment of bitext."""
 
 from __future__ import annotations
 

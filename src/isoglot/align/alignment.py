@@ -1,4 +1,4 @@
-"""What an alignment came to: a map for each layer, its scores before and after, and files of both."""
+"""Result of an alignment: a map per layer with scores before and after, and its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Provenance
 
 Use = Literal["embeddings", "types", "words", "sentences"]
-"""The first paper's four: embedding matrices, words averaged over contexts, words in context, sentences."""
+"""Embedding matrices, words averaged over contexts, words in context, or sentences (Wu et al. 2020, Figures 4 to 6)."""
 METRICS = "metrics.json"
 TABLE = "metrics.csv"
 _ENCODERS = "encoder_sha256"
@@ -32,13 +32,13 @@ _ENCODERS = "encoder_sha256"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LayerAlignment:
-    """The map of one layer, with what is found without it and with it.
+    """Map of one layer, with retrieval scores without and with it.
 
     Attributes:
-        layer: The layer of the source, 0 the embeddings; None for the embedding matrix itself.
-        target_layer: That of the target.
-        mapping: The fitted map, normalizing included.
-        before: Scores of the vectors as they are; None where the two are not equally wide.
+        layer: Layer of the source, 0 for the embeddings; None for the embedding matrix.
+        target_layer: Layer of the target.
+        mapping: Fitted map, normalization included.
+        before: Scores of the original vectors; None if their widths differ.
         after: Scores in the common space.
     """
 
@@ -50,23 +50,23 @@ class LayerAlignment:
 
     @property
     def file(self) -> str:
-        """The name of the map's file."""
+        """Name of the map's file."""
         return FILE if self.layer is None else f"layer-{self.layer}.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment:
-    """All layers of one alignment.
+    """Maps and scores of all layers.
 
     Attributes:
         use: What was aligned.
-        languages: The source's and the target's.
-        config: How it was done.
-        train: Pairs that were learned from.
-        test: Pairs that were held out; of more than ``config.test_limit``, some were drawn.
-        facts: What was found of what was asked for, and what leaked.
-        layers: A map and its scores each.
-        given: The dictionary that the maps were learned from, if they were.
+        languages: Source and target language.
+        config: Map, normalization and evaluation.
+        train: Number of training pairs.
+        test: Number of held-out pairs; at most ``config.test_limit`` of them are scored.
+        facts: Coverage and leaks.
+        layers: Map and scores of each layer.
+        given: Dictionary that the maps were fitted on, if any.
     """
 
     use: Use
@@ -79,17 +79,17 @@ class Alignment:
     given: Provenance | None = None
 
     def scores(self, layer: LayerAlignment, when: Literal["before", "after"]) -> MethodScores | None:
-        """The scores of a layer from the source to the target; None where there are none before."""
+        """Scores of a layer from the source to the target; None if there are none before."""
         found = layer.before if when == "before" else layer.after
         return None if found is None else found.of(self.config.retrieval)
 
     @property
     def best(self) -> LayerAlignment:
-        """The layer with the highest P@1 after the map; of equals, the lowest."""
+        """Layer with the highest P@1 after the map; ties by lower layer."""
         return max(self.layers, key=lambda layer: layer.after.of(self.config.retrieval).precision[1].value)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the maps, for JSON."""
+        """Everything except the maps, as JSON."""
         return {
             "use": self.use,
             "languages": list(self.languages),
@@ -110,7 +110,7 @@ class Alignment:
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The figures as a flat table: a row for each layer, before and after, in each direction."""
+        """Scores as a flat table: one row per layer, before and after, and direction."""
         for layer in self.layers:
             for when, found in (("before", layer.before), ("after", layer.after)):
                 for scores in () if found is None else found.methods:
@@ -136,17 +136,17 @@ class Alignment:
                     yield row
 
     def between(self, encoders: Sequence[str | None]) -> Alignment:
-        """The same, with the SHA-256 of what the two sides are of, which :meth:`save` notes in every map."""
+        """Copy with the SHA-256 of both encoders, which :meth:`save` records in every map."""
         return self.with_facts(**{_ENCODERS: list(encoders)})
 
     def with_facts(self, **facts: Any) -> Alignment:  # noqa: ANN401 - what JSON holds
-        """The same, with more facts."""
+        """Copy with further facts."""
         return replace(self, facts={**self.facts, **facts})
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write the maps with what they go between, ``metrics.json`` and ``metrics.csv``; returns the files.
+        """Write the maps with their endpoints, ``metrics.json`` and ``metrics.csv``; returns the files.
 
-        An alignment that is there is replaced in one step; files that are not its own stay.
+        An existing alignment is replaced in one step; other files stay.
 
         Raises:
             StorageError: The folder cannot be written to, or another process is writing there.
@@ -168,10 +168,10 @@ class Alignment:
 
 
 def map_files(folder: Path) -> dict[int | None, Path]:
-    """The maps that :meth:`Alignment.save` wrote to a folder, by layer.
+    """Maps in a folder written by :meth:`Alignment.save`, by layer.
 
     Raises:
-        CorruptFileError: A map, or what is said of them, is not what was written.
+        CorruptFileError: A map or the metrics are damaged.
         StorageError: A file is missing.
     """
     form = {"layers": [{"layer": int | None, "file": str, "sha256": str}]}
@@ -184,7 +184,7 @@ def map_files(folder: Path) -> dict[int | None, Path]:
 
 
 def _earlier_maps(folder: Path) -> list[str]:
-    """The names of the maps in a folder, if they are as they were written."""
+    """Names of the intact maps in a folder."""
     with suppress(IsoglotError):
         return [path.name for path in map_files(folder).values()]
     return []

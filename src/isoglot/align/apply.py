@@ -1,4 +1,4 @@
-"""Maps put to use: vectors in a file become vectors in the common space, or in the target's own."""
+"""Apply maps to vectors in files: into the common space, or into the target's own space."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from isoglot.retrieve.layer_scores import VectorSet
 
 Into = Literal["common", "target"]
-"""The space they are mapped to: where both meet, or the target's as its own model has it."""
+"""The space to map to: the common one, or that of the target's own model."""
 
 _NAME = re.compile(r"layer-([0-9]+)")
 
 
 def read_maps(path: str | Path) -> dict[int | None, PairMap]:
-    """The maps by layer: all those of a folder, such as ``isoglot align`` writes, or the one of a file.
+    """Maps by layer: all those of a folder written by ``isoglot align``, or the one of a file.
 
-    A file's layer is the number in its name; None where there is none.
+    The layer of a single file is the number in its name; None if there is none.
 
     Raises:
-        CorruptFileError: A file is not what was written.
+        CorruptFileError: A file is damaged.
         InputError: It holds something else.
         StorageError: It cannot be read.
     """
@@ -42,20 +42,20 @@ def read_maps(path: str | Path) -> dict[int | None, PairMap]:
 
 
 def maps_provenance(maps: Iterable[PairMap], name: str = "map") -> Provenance:
-    """The dictionaries that maps were learned from.
+    """Dictionaries that maps were fitted on.
 
     Args:
         maps: The maps.
-        name: What they are called in an error.
+        name: Their name in errors.
 
     Raises:
-        CorruptFileError: A map has something else there.
+        CorruptFileError: The record in a map is invalid.
     """
     return merged(Provenance.from_packed(each.given_, name) for each in maps if hasattr(each, "given_"))
 
 
 def _files(path: Path) -> dict[int | None, Path]:
-    """The files of maps: those that a folder's metrics name; without metrics, all that are named by layers."""
+    """Files of the maps: those listed in a folder's metrics; without metrics, all named by layers."""
     if not (path / METRICS).exists():
         files = sorted(path.glob("layer-*.safetensors")) or [path]
         numbers = [_NAME.fullmatch(file.stem) for file in files]
@@ -66,11 +66,11 @@ def _files(path: Path) -> dict[int | None, Path]:
 def apply_to_vectors(
     maps: dict[int | None, PairMap], vectors: Vectors, *, side: MapSide = "source", into: Into = "common"
 ) -> Vectors:
-    """Map the vectors of words; there must be one map.
+    """Map word vectors by a single map.
 
     Raises:
-        ConfigError: There are several maps, or the sides do not go together.
-        InputError: The vectors are of another width.
+        ConfigError: There are several maps, or side and space do not fit.
+        InputError: The vectors have another width.
     """
     if len(maps) != 1:
         raise ConfigError(
@@ -90,18 +90,18 @@ def apply_to_layers(
     side: MapSide = "source",
     into: Into = "common",
 ) -> Representations:
-    """Map representations: every layer that has a map, by its own.
+    """Map representations, every layer by the map of that layer.
 
     Args:
         maps: Maps by the source's layer.
-        found: What an encoder made of some sentences.
-        layer: With one map: the layer to map, whatever the map is of. By default the map's, or the only one there is.
-        side: Whose representations they are.
+        found: Representations of some sentences.
+        layer: With one map: the layer to map, whatever the map was fitted on. Default: the map's, or the only one.
+        side: Whether they belong to the source or the target.
         into: The space to map to.
 
     Raises:
-        ConfigError: There is no such layer, it is not clear which, or the map was not made for these vectors.
-        InputError: The vectors are of another width.
+        ConfigError: The layer does not exist or is ambiguous, or the map was fitted on other vectors.
+        InputError: The vectors have another width.
     """
     if side == "target":
         maps = by_target_layer(maps)
@@ -133,15 +133,15 @@ def apply_to_layers(
 
 
 def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
-    """Map both sides into the common space, in the layers that both have.
+    """Map both sides of a retrieval into the common space, in the layers that both have.
 
     Args:
-        maps: Maps by layer, as :func:`isoglot.align.apply.read_maps` gives them.
-        source: The side they map from.
-        target: The side they map to.
+        maps: Maps by layer, as :func:`read_maps` returns them.
+        source: Side that the maps start from.
+        target: Side that they map to.
 
     Raises:
-        ConfigError: A layer has no map, or it was made for other vectors.
+        ConfigError: A layer has no map, or it was fitted on other vectors.
     """
     single = len(source.layers) == len(target.layers) == 1
     only = next(iter(maps.values())) if single and len(maps) == 1 else None
@@ -179,7 +179,7 @@ def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into
     """Rows of one side in the common space or in the target's.
 
     Raises:
-        ConfigError: Rows of the target into the target, where they are already.
+        ConfigError: Rows of the target are to be mapped into the target's space.
     """
     if side == "target":
         if into == "target":

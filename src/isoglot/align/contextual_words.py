@@ -1,4 +1,4 @@
-"""The third use: words in their contexts, from word-aligned bitext, in every layer (the first paper's Figure 5).
+"""Alignment of words in context, from word-aligned bitext, in every layer (Wu et al. 2020, Figure 5).
 
 Shape legend: ``P`` pairs of words.
 """
@@ -41,25 +41,26 @@ def align_words(
     scratch: Path | None = None,
     progress: Progress = SILENT,
 ) -> Alignment:
-    """Align words in their contexts by the words they are linked to.
+    """Align words in context by the words they are linked to.
 
-    A word is the mean of its subwords. What is right for a word of the test is the
-    word it is linked to in its own sentence, and no other of the same form.
+    A word is the mean of its subwords. The correct answer for a test word is the linked word in its own sentence, and
+    no
+    other of the same form.
 
     Args:
-        source: The model that reads the first side, and whose vectors are mapped.
-        target: The model that reads the second; it may be the same.
-        train: Sentences to learn from.
-        test: Sentences to score on; None holds out a share of the first, and no sentence on both sides of the split.
-        languages: Those of the sides.
-        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
+        source: Model of the first side, whose vectors are mapped.
+        target: Model of the second side; it may be the same.
+        train: Sentences to fit on.
+        test: Sentences to score on; None holds out a share of the first, with no sentence on both sides of the split.
+        languages: Languages of the sides.
+        layers: Layer numbers, or ``all``; see :func:`isoglot.align.layer_maps.layer_pairs`.
         links: Which links count.
-        config: How.
-        scratch: A folder for the vectors while the work goes on; by default they are in memory.
-        progress: Shows how far it is.
+        config: Map, normalization and evaluation.
+        scratch: Folder for temporary vectors. Default: they are in memory.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: The map is not for these widths, or there is no such layer.
+        ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: There are no links, or a sentence of the test is in training too.
         StorageError: The scratch folder cannot be written to.
     """
@@ -124,7 +125,7 @@ def align_words(
 
 
 def _enough(rows: list[int], links: Sequence[int], config: AlignConfig) -> list[int]:
-    """Whole sentences, drawn at random, until there are pairs enough to score on: no others need be encoded."""
+    """Whole sentences, drawn at random, until there are enough pairs to score on: no others are encoded."""
     drawn = [rows[place] for place in random_stream(config.seed, "alignment test").permutation(len(rows))]
     before = np.cumsum([links[row] for row in drawn]) - [links[row] for row in drawn] if drawn else np.empty(0)
     return sorted(row for row, count in zip(drawn, before, strict=True) if count < config.test_limit)

@@ -1,6 +1,6 @@
-"""The first use: the embedding matrices of two models, words of one subword only (the first paper's Figure 4a).
+"""Alignment of embedding matrices, for single-subword words (Wu et al. 2020, Figure 4a).
 
-Word vectors from files do as well: static vectors are the baseline that encoders are held against.
+Word vectors from files work too: static vectors are the baseline of encoders.
 """
 
 from __future__ import annotations
@@ -42,25 +42,26 @@ def align_embeddings(
 ) -> Alignment:
     """Align the embedding matrices of two models, or two tables of word vectors, by a dictionary.
 
-    The map sees every word of both sides that has a vector and, of a model, is one subword: the most frequent ones up
-    to ``config.vocabulary``, and the dictionaries'. Translations are looked for among all of these, unless
+    The map sees every word of both sides that has a vector and, for a model, is a single subword: the most frequent
+    ones up
+    to ``config.vocabulary``, and the dictionaries'. All of these are candidates for translations, unless
     ``config.candidates`` is ``gold``.
 
     Args:
-        source: The model whose vectors are mapped, or word vectors.
-        target: The model they are mapped to, or word vectors; it may be the same.
-        train: The dictionary to learn from.
-        test: The dictionary to score on; None holds out a share of the first, whole source words.
-        languages: Those of the dictionary.
-        words: Only these words of the source and of the target, so that several tables can be compared on one set.
-        config: How.
-        seen: Source words that pretraining knew the translation of; see :class:`isoglot.retrieve.leaks.LeakCheck`.
+        source: Model whose vectors are mapped, or word vectors.
+        target: Model they are mapped to, or word vectors; it may be the same.
+        train: Dictionary to fit on.
+        test: Dictionary to score on; None holds out a share of the first, by whole source words.
+        languages: Languages of the dictionary.
+        words: Restrict the source and the target to these words, to compare several tables on one set.
+        config: Map, normalization and evaluation.
+        seen: Source words whose translation was given to pretraining; see :class:`isoglot.retrieve.leaks.LeakCheck`.
         device: Where to compute: a CUDA device, or else the CPU.
-        progress: Shows how far it is.
+        progress: Progress of the fit.
 
     Raises:
-        ConfigError: The map is not for these widths, or a language is missing.
-        InputError: Nothing of a dictionary was found, or the test leaks.
+        ConfigError: The map does not support these widths, or a language is missing.
+        InputError: No entry of a dictionary was found, or the test leaks.
     """
     config = AlignConfig() if config is None else config
     check_dimensions(
@@ -105,10 +106,9 @@ def align_embeddings(
 
 
 def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], only: Collection[str] | None) -> Vectors:
-    """The words of a side with their vectors, the most frequent first.
+    """Words of a side with their vectors, most frequent first.
 
-    Of a model these are the words that are one subword, and that the vocabulary knows to be of the language or the
-    dictionaries have.
+    For a model these are the single-subword words of the language or of the dictionaries.
     """
     if not isinstance(table, Vectors):
         rows = embedding_rows(table, language=language)

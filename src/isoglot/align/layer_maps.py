@@ -1,11 +1,10 @@
-"""One map for each layer, fitted on some pairs and scored on others.
+"""One map per layer, fitted on some pairs and scored on others.
 
-Words are aligned by whole vocabularies, as MUSE and vecmap do: normalization, neighborhoods, refinement and
-self-learning see every word of both sides, with or without a partner, and a translation is looked for among all words
-of the target. Of sentences, and of words in their contexts, the test is not seen in fitting, not even without its
-partner.
+Words are aligned by whole vocabularies, as in MUSE and vecmap: normalization, neighborhoods, refinement and
+self-learning use every word of both sides, with or without a partner, and all words of the target are candidates.
+For sentences and words in context, the test is not used in fitting at all.
 
-Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` and ``E`` widths.
+Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` and ``E`` hidden sizes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 
 
 class LayerRows(NamedTuple):
-    """What two encoders make of the same things in one layer each; None for the embedding matrix."""
+    """Rows of the same items by two encoders, in one layer each; None for the embedding matrix."""
 
     layer: int | None
     target_layer: int | None
@@ -46,12 +45,12 @@ class LayerRows(NamedTuple):
 
 
 def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> list[tuple[int, int]]:
-    """Which layer of the source goes with which of the target.
+    """Pairs of a source layer and a target layer.
 
-    ``all``: those of one number, as far as both have it. Negative numbers count from the last of each.
+    ``all``: layers of the same number that both have. Negative numbers count from the last layer of each.
 
     Raises:
-        ConfigError: One of them has no such layer, or a layer is named twice.
+        ConfigError: An encoder does not have the layer, or a layer is given twice.
     """
     if layers == "all":
         return [(layer, layer) for layer in range(min(source.depth, target.depth) + 1)]
@@ -61,10 +60,10 @@ def layer_pairs(layers: Layers, source: EncoderLike, target: EncoderLike) -> lis
 
 
 def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
-    """Refuse unknown options, and a map between numbers of dimensions that it does not support, before encoding.
+    """Check the options of a map and that it supports these numbers of dimensions, before encoding.
 
     Raises:
-        ConfigError: The message has both numbers.
+        ConfigError: It does not; the message has both numbers.
     """
     make_map(config)
     if source != target and config.method not in ("least-squares", "ridge", "cca"):
@@ -76,7 +75,7 @@ def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
 
 
 Fitted = Literal["all", "train"]
-"""Which rows a map sees: all of both sides, or those of training pairs alone; then answers are rows of test pairs."""
+"""Rows that a map sees: all of both sides, or those of training pairs only; then candidates are rows of test pairs."""
 
 
 def align_layers(
@@ -94,19 +93,19 @@ def align_layers(
     """Fit a map in every layer and score it before and after.
 
     Args:
-        layers: The rows of each layer, one layer in memory at a time.
-        train_P2: Pairs of rows to learn from.
+        layers: Rows of each layer, one layer in memory at a time.
+        train_P2: Pairs of rows to fit on.
         test_P2: Pairs of rows to score on.
-        config: How; ``config.candidates`` applies where all rows are fitted on.
-        fitted: Which rows the map sees.
-        alike: Of words, fitted on all: rows whose translation is spelled the same. A second P@1 leaves them out.
-        total: How many layers there are.
+        config: Map, normalization and evaluation; ``config.candidates`` applies if all rows are fitted on.
+        fitted: Rows that the map sees.
+        alike: For words, fitted on all: rows whose translation has the same spelling. A second P@1 leaves them out.
+        total: Number of layers.
         device: Where to compute: a CUDA device, or else the CPU.
-        progress: Shows layers done; rounds, where a map takes many.
+        progress: Progress in layers; in rounds for iterative maps.
 
     Raises:
         ConfigError: The map has no such option.
-        InputError: The rows of a layer will not do; the message has the layer.
+        InputError: The rows of a layer are invalid; the message has the layer.
     """
     place = device if device is not None and device.type == "cuda" else None
     test_P2 = limited(test_P2, config.test_limit, seed=config.seed)
@@ -139,7 +138,7 @@ def _align(
     place: torch.device | None,
     progress: Progress,
 ) -> tuple[PairMap, RetrievalScores | None, RetrievalScores]:
-    """The map of one layer, and what is found before and after it."""
+    """Map of one layer, and retrieval scores before and after it."""
     if fitted == "all":
         X, Y = asked, answers = [_taken(side, slice(None), place) for side in rows[2:]]
         pairs, gold = train_P2, test_P2
@@ -153,14 +152,14 @@ def _align(
 
 
 def _rows_of(rows: LayerRows, pairs_P2: np.ndarray, place: torch.device | None) -> tuple[list[Any], np.ndarray]:
-    """The rows of pairs alone, and the pairs by their places among these."""
+    """Rows of the pairs only, and the pairs as positions among these."""
     sides = [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)]
     kept = [_taken(side, which, place) for side, (which, _) in zip(rows[2:], sides, strict=True)]
     return kept, np.stack([inner for _, inner in sides], axis=1)
 
 
 def _taken(rows_ND: np.ndarray, which: np.ndarray | slice, place: torch.device | None) -> Any:  # noqa: ANN401
-    """Some rows: an array, or a tensor on a device."""
+    """Some rows, as an array or as a tensor on a device."""
     taken = np.asarray(rows_ND[which])
     return taken if place is None else torch.from_numpy(taken).to(place)
 

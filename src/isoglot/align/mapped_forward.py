@@ -1,4 +1,4 @@
-"""A map put at layer i: what one encoder makes of a text up to there, mapped, and read on by another encoder.
+"""A map at layer i: hidden states of one encoder, mapped, from which another encoder continues.
 
 Shape legend: ``B`` sentences, ``T`` tokens, ``D`` hidden size of the source, ``E`` of the target, ``N`` tokens in all.
 """
@@ -18,21 +18,22 @@ if TYPE_CHECKING:
     from isoglot.model.batch import Batch
 
 Lengths = Literal["auto", "map", "source"]
-"""How long mapped vectors are: as the ``map`` gives them; as they were in the ``source``; ``auto``: the latter where
-the map loses lengths, as iterative normalization does."""
+"""Norm of mapped vectors: that of the ``map``'s output; that of the ``source``; ``auto``: the latter if the map loses
+norms, as iterative normalization does.
+"""
 
 
 def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, lengths: Lengths = "auto") -> torch.Tensor:
-    """Hidden states of the source as the target itself would have them, B x T x E; zeros at padding.
+    """Hidden states of the source mapped into the target's space, B × T × E; zeros at padding.
 
     Args:
         mapping: A fitted map of that layer.
-        hidden_BTD: The source's states.
-        batch: The sentences they are of.
-        lengths: How long mapped vectors are.
+        hidden_BTD: The source's hidden states.
+        batch: Their sentences.
+        lengths: Norm of mapped vectors.
 
     Raises:
-        ConfigError: There is no such choice of lengths.
+        ConfigError: ``lengths`` is invalid.
         InputError: The map is for another width.
     """
     if lengths not in ("auto", "map", "source"):
@@ -50,7 +51,7 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
 
 
 def loses_lengths(mapping: PairMap) -> bool:
-    """Whether rows that differ only in length become the same."""
+    """Whether rows that differ only in norm are mapped to the same row."""
     return isinstance(mapping, Steps) and any(
         isinstance(step, UnitLength | IterativeNormalization) for step in mapping.steps
     )

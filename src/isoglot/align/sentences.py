@@ -1,4 +1,4 @@
-"""The fourth use: parallel sentences, each the mean of its subwords, in every layer (the first paper's Figure 6).
+"""Alignment of parallel sentences, each the mean of its subwords, in every layer (Wu et al. 2020, Figure 6).
 
 Shape legend: ``N`` sentence pairs.
 """
@@ -44,18 +44,18 @@ def align_sentences(
     """Align mean-pooled sentences by their translations.
 
     Args:
-        source: The model that reads the first sentence of a pair, and whose vectors are mapped.
-        target: The model that reads the second; it may be the same.
-        train: Pairs to learn from.
-        test: Pairs to score on; None holds out a share of the first, and no sentence on both sides of the split.
-        languages: Those of the sentences.
-        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
-        config: How.
-        scratch: A folder for the vectors while the work goes on; by default they are in memory.
-        progress: Shows how far it is.
+        source: Model of the first sentence of a pair, whose vectors are mapped.
+        target: Model of the second; it may be the same.
+        train: Pairs to fit on.
+        test: Pairs to score on; None holds out a share of the first, with no sentence on both sides of the split.
+        languages: Languages of the sentences.
+        layers: Layer numbers, or ``all``; see :func:`isoglot.align.layer_maps.layer_pairs`.
+        config: Map, normalization and evaluation.
+        scratch: Folder for temporary vectors. Default: they are in memory.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: The map is not for these widths, or there is no such layer.
+        ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: A sentence is empty, or one of the test is in training too.
         StorageError: The scratch folder cannot be written to.
     """
@@ -64,7 +64,7 @@ def align_sentences(
     chosen = layer_pairs(layers, source, target)
     learn_N, ask_N, facts = split_sentences(train, test, config)
     pairs = [*train, *(test or ())]
-    # Of a large test, only what is scored is encoded.
+    # Only the scored part of a large test is encoded.
     ask_N = limited(np.stack([ask_N, ask_N], axis=1), config.test_limit, seed=config.seed)[:, 0]
     needed = np.concatenate([learn_N, ask_N])
     found = [
@@ -102,9 +102,9 @@ def align_sentences(
 def split_sentences(
     train: Sequence[SentencePair], test: Sequence[SentencePair] | None, config: AlignConfig
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """The numbers of the pairs to learn from and to score on, counted over both; how many leaked, and came again.
+    """Numbers of the pairs to fit on and to score on, counted over both; and how many leaked or were repeated.
 
-    A pair with a sentence of an earlier one is neither learned from nor scored on.
+    A pair with a sentence of an earlier one is used for neither.
 
     Raises:
         InputError: There are no pairs, or a sentence is on both sides.

@@ -1,4 +1,4 @@
-"""What is learned from and what is scored on: a seeded split, and the refusal of anything that is in both.
+"""Training and test split, by seed, and the check that they do not overlap.
 
 Shape legend: ``N`` items, ``P`` pairs.
 """
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.ndarray | None = None) -> np.ndarray:
-    """Which items are held out, N booleans: whole groups drawn at random until the share is reached.
+    """Mask of held-out items (N): whole groups drawn at random until the share is reached.
 
     >>> held_out(np.array([0, 0, 1, 1, 2, 2]), 0.3, seed=1).reshape(3, 2).all(axis=1).tolist().count(True)
     1
 
     Args:
-        groups_N: The group of each item; a group is never divided.
-        share: How much of the items to hold out.
-        seed: Decides which.
-        eligible_N: Items that may be held out; by default all. A group with one that may not stays in training.
+        groups_N: Group of each item; groups are never divided.
+        share: Share of the items to hold out.
+        seed: Random seed.
+        eligible_N: Items that may be held out. Default: all. A group with an ineligible item stays in training.
 
     Raises:
         InputError: Nothing can be held out, or nothing would be left.
@@ -52,7 +52,7 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
 
 
 def limited(pairs_P2: np.ndarray, limit: int, *, seed: int) -> np.ndarray:
-    """At most so many pairs: sources drawn at random with all their partners, at least one source."""
+    """At most ``limit`` pairs: sources drawn at random with all their partners, at least one source."""
     if len(pairs_P2) <= limit:
         return pairs_P2
     sources, source_P = np.unique(pairs_P2[:, 0], return_inverse=True)
@@ -71,10 +71,10 @@ def refuse_leak(
     where: str = "in training as well",
     otherwise: str = "take them out of one of the two",
 ) -> int:
-    """How much of the test was trained on; more than nothing is refused, unless allowed.
+    """Number of test items that are in training; more than zero is an error unless allowed.
 
     Raises:
-        InputError: With the count and three examples.
+        InputError: There are some; the message has their number and three examples.
     """
     asked = set(test)
     leaked = sorted(asked.intersection(train))

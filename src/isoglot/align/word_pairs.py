@@ -1,8 +1,4 @@
-"""Where a dictionary of row numbers comes from: word lists, words written alike, numerals.
-
-Shape legend: ``P`` pairs.
-
-A dictionary over two lists of words: which rows to learn from, and which to score on.
+"""Pairs of rows from dictionaries, identical words or numerals, and their split into training and test.
 
 Shape legend: ``P`` pairs.
 """
@@ -33,10 +29,10 @@ _NUMERAL = re.compile(r"[0-9]+")
 
 
 def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
-    """The rows of the entries whose two words are both there, P × 2, each pair once, in the order of the entries.
+    """Rows of the entries with both words available, P × 2, unique and in the order of the entries.
 
     Raises:
-        InputError: There is none; the message says how many words were found of how many.
+        InputError: There is none; the message has the numbers of words found.
     """
     entries = list(entries)
     source, target = _places(source_words), _places(target_words)
@@ -53,7 +49,7 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
 
 
 def identical_pairs(source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
-    """The rows of words written alike in both languages, P × 2, in the order of the source.
+    """Rows of words spelled the same in both languages, P × 2, in the order of the source.
 
     >>> identical_pairs(["the", "taxi", "1984"], ["1984", "le", "taxi"]).tolist()
     [[1, 2], [2, 0]]
@@ -65,7 +61,7 @@ def identical_pairs(source_words: Sequence[str], target_words: Sequence[str]) ->
 
 
 def numeral_pairs(source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
-    """The rows of the same numerals (0 to 9 only) in both languages, P × 2: a seed for any two scripts.
+    """Rows of the same numerals (digits 0 to 9) in both languages, P × 2: a seed dictionary for any two scripts.
 
     Raises:
         InputError: There is none.
@@ -94,7 +90,7 @@ def _places(words: Sequence[str]) -> dict[str, int]:
 
 
 class WordPairs(NamedTuple):
-    """Pairs of rows for both parts, which of the test are spelled the same, and how much of the dictionary they are."""
+    """Pairs of rows for training and test, test pairs of the same spelling, and the coverage of the dictionary."""
 
     train_P2: np.ndarray
     test_P2: np.ndarray
@@ -102,19 +98,19 @@ class WordPairs(NamedTuple):
     facts: dict[str, Any]
 
     def given(self, languages: tuple[str, str], source_words: Sequence[str], target_words: Sequence[str]) -> Provenance:
-        """The entries that are learned from, as the provenance of what is learned."""
+        """Training entries, as the provenance of a map."""
         entries = [Entry(source_words[one], target_words[other]) for one, other in self.train_P2.tolist()]
         return Provenance(dictionaries=(use_entries(*languages, entries),))
 
 
 class WordSplit:
-    """The entries to learn from and to score on; without a test, whole source words are held out at random.
+    """Entries to fit on and to score on; without a test, whole source words are held out at random.
 
     Args:
         train: The dictionary.
-        test: Another to score on; None holds out a share of the first.
-        config: How much to hold out, and what to do about a leak.
-        seen: Source words whose translation pretraining was given: none of them is held out.
+        test: Another one to score on; None holds out a share of the first.
+        config: Share to hold out, and how to treat leaks.
+        seen: Source words whose translation was given to pretraining: none of them is held out.
 
     Raises:
         InputError: A dictionary is empty, or a source word of the test is in training too, or known to pretraining.
@@ -148,15 +144,15 @@ class WordSplit:
             )
 
     def words(self, side: int) -> list[str]:
-        """Every word of the source (0) or the target (1), once, in the order of the dictionaries."""
+        """Words of the source (0) or the target (1), unique and in the order of the dictionaries."""
         entries = [*self.train, *(self.test or ())]
         return list(dict.fromkeys(entry.target if side else entry.source for entry in entries))
 
     def rows(self, source_words: Sequence[str], target_words: Sequence[str]) -> WordPairs:
-        """The pairs whose two words are there.
+        """Pairs with both words available.
 
         Raises:
-            InputError: There are none in one of the parts; the message has how many words of how many were found.
+            InputError: There are none in training or test; the message has the numbers of words found.
         """
         facts: dict[str, Any]
         train, facts = self._match("dictionary", self.train, source_words, target_words)

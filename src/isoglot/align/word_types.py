@@ -1,4 +1,4 @@
-"""The second use: words averaged over their contexts, in every layer (the first paper's Figure 4b)."""
+"""Alignment of words averaged over their contexts, in every layer (Wu et al. 2020, Figure 4b)."""
 
 from __future__ import annotations
 
@@ -38,30 +38,31 @@ def align_types(
     seen: Collection[str] = (),
     progress: Progress = SILENT,
 ) -> Alignment:
-    """Align words, each the mean over all its contexts in a text of its language, by a dictionary.
+    """Align words, each the mean over its contexts in a text of its language, by a dictionary.
 
-    The map sees every word of both texts, the most frequent ones up to ``config.vocabulary`` and the dictionaries';
-    translations are looked for among all of these, unless ``config.candidates`` is ``gold``. All layers of these words
-    are held in memory.
+    The map sees every word of both texts, the most frequent ones up to ``config.vocabulary`` and the dictionaries'; all
+    of
+    these are candidates for translations, unless ``config.candidates`` is ``gold``. All their layers are held in
+    memory.
 
     Args:
-        source: The model whose vectors are mapped.
-        target: The model they are mapped to; it may be the same.
-        texts: Text of either language: lists of words, a file with blanks between words, or one as it is written
+        source: Model whose vectors are mapped.
+        target: Model they are mapped to; it may be the same.
+        texts: Text of either language: lists of words, a file with spaces between words, or one as written
             (:class:`isoglot.represent.sentences.SegmentedFile`). They need not be parallel.
-        train: The dictionary to learn from.
-        test: The dictionary to score on; None holds out a share of the first, whole source words.
-        languages: Those of the dictionary.
-        layers: Which layers; see :func:`isoglot.align.layer_maps.layer_pairs`.
-        case: Whether words of the text are compared in lower case, as MUSE's dictionaries are written.
-        contexts: Sentences of a word that count at most.
-        config: How.
-        seen: Source words that pretraining knew the translation of.
-        progress: Shows how far it is.
+        train: Dictionary to fit on.
+        test: Dictionary to score on; None holds out a share of the first, by whole source words.
+        languages: Languages of the dictionary.
+        layers: Layer numbers, or ``all``; see :func:`isoglot.align.layer_maps.layer_pairs`.
+        case: Whether words of the text are compared in lower case, as in MUSE's dictionaries.
+        contexts: Maximum number of sentences per word.
+        config: Map, normalization and evaluation.
+        seen: Source words whose translation was given to pretraining.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: The map is not for these widths, or there is no such layer.
-        InputError: Nothing of a dictionary is in the texts, or the test leaks.
+        ConfigError: The map does not support these widths, or a layer does not exist.
+        InputError: No entry of a dictionary occurs in the texts, or the test leaks.
         StorageError: A text cannot be read.
     """
     config = AlignConfig() if config is None else config

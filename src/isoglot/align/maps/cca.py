@@ -1,4 +1,4 @@
-"""Canonical correlation analysis: the directions of two spaces that say the same (Hotelling 1936; Faruqui & Dyer 2014).
+"""Canonical correlation analysis: the directions two spaces share (Hotelling 1936; Faruqui & Dyer 2014).
 
 Shape legend: ``N`` pairs, ``D`` columns of X, ``E`` columns of Y, ``C`` canonical directions.
 """
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class CCA(LearnedMap):
-    """Both spaces, centered and whitened, turned so that the c-th columns correlate as much as can be.
+    """Both spaces, centered and whitened, rotated such that corresponding columns correlate as much as possible.
 
-    On the pairs it was fitted on, the columns of either side have variance 1 and no correlation with each other, and
-    the c-th of one correlates with the c-th of the other by ``correlations_[c]``, and with no other.
+    On the training pairs, the columns of either side have variance 1 and are uncorrelated, and the c-th of one
+    correlates
+    with the c-th of the other by ``correlations_[c]``, and with no other.
 
     Args:
-        components: How many directions to keep, the most correlated first; None: as many as the narrower space has.
-        penalty: Added to the variance of every column, as a share of their mean variance. With few pairs the
-            correlations are too high; a penalty makes them honest again, and the variance a little under 1.
+        components: Number of directions to keep, most correlated first; None: as many as the narrower space has.
+        penalty: Added to the variance of every column, as a fraction of the mean variance. With few pairs the
+            correlations are too high; a penalty corrects that and leaves the variance a little below 1.
 
     Learns ``correlations_`` (C), ``source_`` (D × C), ``target_`` (E × C), ``source_mean_`` (D), ``target_mean_`` (E).
     """
@@ -46,7 +47,7 @@ class CCA(LearnedMap):
     target_mean_: Array = field(init=False, repr=False)
 
     def fit_moments(self, moments: PairMoments) -> Self:
-        """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
+        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
         self.check_options()
         learned = self._solve(moments)
         self._keep(learned, learned["source_"])

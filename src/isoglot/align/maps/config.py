@@ -1,4 +1,4 @@
-"""How an alignment is made and scored: which map, after which normalizing, on which split, by which retrieval."""
+"""Configuration of an alignment: map, normalization, split and evaluation."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from isoglot.align.maps.estimator import PairMap, Step
 
 MapMethod = Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"]
-"""``procrustes``: a rotation; ``least-squares`` and ``ridge``: any matrix, spaces of any width; ``cca``: the directions
-both agree on; ``rcsls``: learned for CSLS itself; ``refinement``: Procrustes on the dictionary it induces itself;
-``self-learning``: the same from a few pairs, with chance."""
+"""``procrustes``: a rotation; ``least-squares`` and ``ridge``: any matrix, spaces of any width; ``cca``: shared
+directions; ``rcsls``: optimized for CSLS; ``refinement``: Procrustes on the dictionary it induces; ``self-learning``:
+the same from a few pairs, with random dropping.
+"""
 Normalize = Literal["none", "center", "unit", "unit-center-unit", "iterative"]
-"""Before the map, each space by itself: nothing, zero mean, unit length, unit length before and after zero mean (the
-default of vecmap; Artetxe et al. 2018), or both at once (Zhang et al. 2019)."""
+"""Normalization of each space before the map: none, zero mean, unit length, unit length before and after zero mean (the
+default of vecmap; Artetxe et al. 2018), or both at once (Zhang et al. 2019).
+"""
 Candidates = Literal["all", "gold"]
 """``all``: every word of the target's vocabulary; ``gold``: only the target words of the test."""
 
 
 class AlignConfig(Config):
-    """The defaults are the first paper's: iterative normalization, Procrustes, CSLS with K = 10.
+    """Defaults of Wu et al. (2020): iterative normalization, Procrustes, CSLS with K = 10.
 
-    Self-learning is normalized as vecmap does unless another normalization is chosen.
+    For self-learning the default normalization is vecmap's.
 
     >>> AlignConfig().normalize, AlignConfig(method="self-learning").normalize
     ('iterative', 'unit-center-unit')
@@ -39,8 +41,7 @@ class AlignConfig(Config):
     """The map that is fitted in every layer."""
 
     normalize: Normalize = "iterative"
-    """What both spaces go through before the map; by default ``iterative``, and ``unit-center-unit`` for
-    self-learning."""
+    """Normalization before the map; default ``iterative``, and ``unit-center-unit`` for self-learning."""
 
     options: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the map by name, such as the penalty of ridge."""
@@ -49,36 +50,38 @@ class AlignConfig(Config):
     """Options of the normalization by name: rounds and tolerance of the iterative one."""
 
     max_vocabulary: int | None = Field(None, ge=1)
-    """Words of a side at most, the most frequent ones, beside the dictionaries'; by default 200,000 rows of vectors
-    (MUSE's), and 50,000 words of a text, of which every layer is held in memory."""
+    """Maximum number of words per side, the most frequent ones, beside the dictionaries'; default 200,000 rows of
+    vectors (MUSE's), and 50,000 words of a text, of which every layer is held in memory.
+    """
 
     candidates: Candidates = "all"
-    """Where the translation of a word is looked for: among the whole target vocabulary, as MUSE does, or among the
-    target words of the test alone, as Liu et al. (2020) do."""
+    """Candidates for the translation of a word: the whole target vocabulary, as in MUSE, or the target words of the
+    test, as in Liu et al. (2020).
+    """
 
     retrieval: Literal["cosine", "csls", "inverted_softmax", "ratio", "distance"] = "csls"
-    """How neighbors are chosen when the map is scored."""
+    """Scoring method of the evaluation."""
 
     neighborhood: int = Field(10, ge=1)
-    """The K of CSLS and of the margins."""
+    """K of CSLS and of the margins."""
 
     test_share: float = Field(0.2, gt=0, lt=1)
-    """The share held out for scoring, where no test is given."""
+    """Share held out for scoring, if no test is given."""
 
     test_limit: int = Field(5000, ge=1)
-    """Pairs to score on at most; of more, some are drawn."""
+    """Maximum number of pairs to score on; a larger test is sampled."""
 
     resamples: int = Field(1000, ge=1, le=1_000_000)
-    """Bootstrap resamples for the intervals."""
+    """Bootstrap resamples of the intervals."""
 
     allow_leak: bool = False
-    """Whether what was trained on may be scored on."""
+    """Whether training data may be scored on."""
 
     leave_out_known: bool = False
-    """Whether source words of a test that pretraining knew a translation of are left out; else they are refused."""
+    """Leave out source words of a test that pretraining knew a translation of, instead of raising an error."""
 
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
-    """Decides the split and every draw."""
+    """Random seed of the split and of every draw."""
 
     @model_validator(mode="before")
     @classmethod
@@ -89,12 +92,12 @@ class AlignConfig(Config):
 
 
 def default_normalize(method: Any) -> Normalize:  # noqa: ANN401 - not validated yet
-    """The normalization of a map for which none is chosen."""
+    """Default normalization of a map."""
     return "unit-center-unit" if method == "self-learning" else "iterative"
 
 
 def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> list[str]:
-    """``key=value`` settings with the options of the map and of the normalization under their full names.
+    """Settings ``key=value`` with options of the map and of the normalization under their full names.
 
     >>> spell_out(["cutoff=4000", "seed=1"], "refinement", None)
     ['options.cutoff=4000', 'seed=1']
@@ -153,13 +156,13 @@ def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
 
 
 def make_map(config: AlignConfig) -> PairMap:
-    """The map as the config says, not fitted: one file, normalization included.
+    """Unfitted map of a config, normalization included.
 
     >>> make_map(AlignConfig(method="ridge", normalize="center", options={"penalty": 0.1}))
     Steps(steps=[Center(), Ridge(penalty=0.1)])
 
     Raises:
-        ConfigError: The map or the normalization has no such option, or not such a value of it.
+        ConfigError: The map or the normalization has no such option, or its value is invalid.
     """
     from isoglot.align.maps.pipeline import Steps
 

@@ -1,7 +1,7 @@
-"""What a map goes between: which encoder's vectors, of which language, in which layer, on either side.
+"""Endpoints of a map: encoder, language and layer of the vectors on either side.
 
-``isoglot align`` notes it in every map. Vectors that say of themselves that they are others, or that they have been
-mapped already, are refused; a map or vectors that say nothing are taken as they are.
+``isoglot align`` records them in every map. Vectors whose metadata differ, or that are already mapped, are rejected;
+maps and vectors without metadata are accepted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from isoglot.align.maps.estimator import PairMap
 
 MapSide = Literal["source", "target"]
-"""Whose rows are mapped; a map with normalizing moves both."""
+"""Whether rows belong to the source or the target of a map; a map with normalization changes both."""
 
 
 class MapEndpoint(NamedTuple):
-    """One side of a map, or where vectors are from; None where that is not known."""
+    """One side of a map, or the origin of vectors; None if unknown."""
 
     encoder: str | None
-    """the SHA-256 of its weights"""
+    """SHA-256 of the weights"""
     language: str | None
     layer: int | None
 
@@ -32,7 +32,7 @@ _UNKNOWN = MapEndpoint(None, None, None)
 
 
 def by_target_layer(maps: Mapping[int | None, PairMap]) -> dict[int | None, PairMap]:
-    """Maps by the layer they go to, which need not be the one they come from; where a map does not say, as it was."""
+    """Maps by target layer, where it is known."""
     found = {}
     for layer, mapping in maps.items():
         own = _ends(mapping)["target"].layer
@@ -41,16 +41,16 @@ def by_target_layer(maps: Mapping[int | None, PairMap]) -> dict[int | None, Pair
 
 
 def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer: int | None = None) -> None:
-    """Refuse vectors that a map was not made for.
+    """Check that a map was fitted on vectors of this kind.
 
     Args:
         mapping: The map.
-        side: The side that they are given as.
-        header: What they are, as ``Representations.header`` has it.
+        side: Side that the vectors are used as.
+        header: Their metadata, as in ``Representations.header``.
         layer: Their layer.
 
     Raises:
-        ConfigError: They are of another encoder, language or layer, or have been mapped already.
+        ConfigError: They belong to another encoder, language or layer, or are already mapped.
     """
     if header.get("mapped"):
         raise ConfigError(
@@ -82,6 +82,6 @@ def _ends(mapping: PairMap) -> dict[MapSide, MapEndpoint]:
 
 
 def _difference(end: MapEndpoint, found: MapEndpoint) -> str | None:
-    """What of two ends is not the same, of what is known of both."""
+    """First known property that differs between two endpoints."""
     pairs = zip(MapEndpoint._fields, end, found, strict=True)
     return next((name for name, *both in pairs if None not in both and both[0] != both[1]), None)

@@ -1,21 +1,19 @@
-"""What every estimator of this room keeps to: scikit-learn's conventions, and files without pickle.
+"""Base classes of estimators: scikit-learn's conventions, and files without pickle.
 
 A constructor stores options and does nothing else; ``fit`` checks them, learns attributes that end in ``_``, and
-returns the estimator. An estimator is a dataclass: its fields are its options, and those with ``init=False`` what it
-learns.
+returns the estimator. An estimator is a dataclass: its fields are its options, and those with ``init=False`` its
+learned attributes.
 
-Two kinds: a :class:`Step` changes one space (centering), a :class:`PairMap` brings a source (X) and a target space
-(Y) together. Rows of X go through ``transform``, rows of Y through ``transform_target``, which for a plain map leaves
-them alone; then both are in one space.
+A :class:`Step` transforms one space (centering); a :class:`PairMap` brings a source (X) and a target space (Y)
+together. Rows of X go through ``transform``, rows of Y through ``transform_target``, the identity for a plain map;
+then both are in one space.
 
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns of X, ``E`` columns of Y.
-
-A fitted estimator as one file of arrays, with the class, the options and what was learned as its facts.
-
-A path that ends in ``.safetensors`` is the file; any other is a folder, and the file in it is ``map.safetensors``. The
-facts are::
+A fitted estimator is saved as one file of arrays. A path that ends in ``.safetensors`` is the file; any other is a
+folder with the file ``map.safetensors``. Its metadata are::
 
     {"estimator": "Ridge", "options": {"penalty": 1.0}, "learned": {"W_": {"tensor": "W_", "library": "numpy"}}}
+
+Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns of X, ``E`` columns of Y.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class NotFittedError(IsoglotError):
-    """An estimator that is asked for what it has not learned yet."""
+    """An estimator was used before ``fit``."""
 
     code = "not-fitted"
 
@@ -63,23 +61,23 @@ def bounds(
     above: float | None = None,
     choices: tuple[str, ...] | None = None,
 ) -> dict[str, Any]:
-    """What ``fit`` holds an option to, as the metadata of its field."""
+    """Range or choices of an option that ``fit`` checks, as the metadata of its field."""
     return {"least": least, "most": most, "above": above, "choices": choices}
 
 
 @dataclass(eq=False, kw_only=True)
 class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
-    """Options in, learned attributes out, a file in between."""
+    """Base of all estimators: options, learned attributes, files."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name, under scikit-learn's name for it, so that its ``clone`` works."""
+        """Options by name; scikit-learn's ``clone`` uses it."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def set_params(self, **options: Any) -> Self:  # noqa: ANN401
         """Change options; returns the estimator.
 
         Raises:
-            ConfigError: There is no such option.
+            ConfigError: The option does not exist.
         """
         known = self.get_params()
         for name, value in options.items():
@@ -93,29 +91,29 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         return self
 
     def clone(self) -> Self:
-        """Another one with the same options, not fitted."""
+        """Unfitted copy with the same options."""
         return type(self)(**self.get_params())
 
     def learned(self) -> dict[str, Any]:
-        """What ``fit`` has learned, by name; empty before."""
+        """Learned attributes by name; empty before ``fit``."""
         names = [each.name for each in fields(self) if not each.init]
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def save(self, path: str | Path) -> Path:
-        """Write it as one safetensors file; see :mod:`isoglot.align.maps.estimator`. Returns the file.
+        """Write to one safetensors file, or to a folder; returns the file.
 
         Raises:
-            NotFittedError: It has learned nothing yet.
+            NotFittedError: It is not fitted.
             StorageError: The file cannot be written.
         """
         return save_map(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read one of this class.
+        """Read an estimator of this class.
 
         Raises:
-            CorruptFileError: The file is not what was written.
+            CorruptFileError: The file is damaged.
             InputError: It holds something else.
             StorageError: It cannot be read.
         """
@@ -135,10 +133,10 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
             raise NotFittedError(f"this {name} has learned nothing yet", remedy="call fit first")
 
     def check_options(self) -> Self:
-        """Refuse options that are out of range, as ``fit`` does; returns the estimator.
+        """Check that options are in range, as ``fit`` does; returns the estimator.
 
         Raises:
-            ConfigError: An option will not do.
+            ConfigError: An option is invalid.
         """
         for each in fields(self):
             if each.init and each.metadata:
@@ -180,19 +178,19 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
 
 @dataclass(eq=False, kw_only=True)
 class Step(Estimator):
-    """A change of one space, learned from its rows; the base of centering, unit length, whitening."""
+    """Transformation of one space, fitted on its rows: centering, unit length, whitening."""
 
     needs_direction: ClassVar[bool] = False
-    """zero vectors are refused"""
+    """whether zero vectors are invalid"""
 
     width_: int = field(init=False, repr=False)
 
     def fit(self, X: Array, Y: None = None) -> Self:
-        """Learn from the rows of X, N × D; Y is there for scikit-learn's sake.
+        """Fit to the rows of X, N × D; Y is ignored, for compatibility with scikit-learn.
 
         Raises:
-            ConfigError: An option will not do.
-            InputError: The rows will not do.
+            ConfigError: An option is invalid.
+            InputError: The rows are invalid.
         """
         self.check_options()
         rows_ND = self._rows(X)
@@ -201,21 +199,21 @@ class Step(Estimator):
         return self
 
     def transform(self, X: ArrayT) -> ArrayT:
-        """The rows after the step, as the kind that came in."""
+        """Transformed rows, as the type given."""
         self._check_fitted()
         return give_back(self._apply(self._rows(X, self.width_)), X)
 
     def inverse_transform(self, Z: ArrayT) -> ArrayT:
-        """The rows before the step, as far as it can be undone."""
+        """Inverse transformation, as far as there is one."""
         self._check_fitted()
         return give_back(self._undo(take_rows(Z, "Z", width=self.width_)), Z)
 
     def fit_transform(self, X: ArrayT, Y: None = None) -> ArrayT:
-        """``fit``, then ``transform``."""
+        """Call ``fit``, then ``transform``."""
         return self.fit(X).transform(X)
 
     def score(self, X: Array, Y: None = None) -> float:
-        """How well what the step promises holds on these rows: minus the largest deviation, so 0 is best."""
+        """How well the normalization holds on these rows: minus the largest deviation, so 0 is best."""
         self._check_fitted()
         return -self._deviation(self._apply(self._rows(X, self.width_)).double())
 
@@ -227,79 +225,79 @@ class Step(Estimator):
 
     @abstractmethod
     def _learn(self, rows_ND: torch.Tensor) -> dict[str, Any]:
-        """What is learned from the rows, by name."""
+        """Learned attributes by name."""
 
     @abstractmethod
     def _apply(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """The rows after the step."""
+        """Transformed rows."""
 
     @abstractmethod
     def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """The rows before it."""
+        """Inverse transformation."""
 
     @abstractmethod
     def _deviation(self, rows_ND: torch.Tensor) -> float:
-        """How far rows after the step are from what it promises."""
+        """Largest deviation of transformed rows from the normalization."""
 
 
 @dataclass(eq=False, kw_only=True)
 class PairMap(Estimator):
-    """A map that brings two spaces together, learned from pairs of rows."""
+    """Map that brings two spaces together, fitted on pairs of rows."""
 
     widths_: tuple[int, int, int] = field(init=False, repr=False)
-    """columns of X, of Y, and of the space they meet in"""
+    """columns of X, of Y, and of the common space"""
     ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
-    """what it goes between, where that was noted: see :class:`isoglot.align.maps.endpoints.End`"""
+    """its endpoints, if recorded: see :class:`isoglot.align.maps.endpoints.MapEndpoint`"""
     given_: str = field(init=False, repr=False)
-    """the dictionary it was learned from, if it was: see :attr:`isoglot.text.provenance.Provenance.packed`"""
+    """the dictionary it was fitted on, if any: see :attr:`isoglot.text.provenance.Provenance.packed`"""
 
     @abstractmethod
     def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
-        """Learn the map.
+        """Fit the map.
 
         Args:
-            X: The source space, N × D.
-            Y: The target space, M × E.
-            pairs: P × 2 whole numbers: a row of X and a row of Y that belong together. None: row by row, N = M. With
-                pairs given, the rows without a partner are still there for what needs no partner: the means of a
-                step, the neighbors of :class:`RCSLS`, the induction of :class:`SelfLearning`.
-            progress: Shows how far it is.
+            X: Source space, N × D.
+            Y: Target space, M × E.
+            pairs: P × 2 integers: a row of X and a row of Y that belong together. None: row by row, N = M. Rows without
+                a partner still count where none is needed: for the means of a step, the neighbors of :class:`RCSLS`,
+                the induction of :class:`SelfLearning`.
+            progress: Progress in rounds, for iterative maps.
 
         Raises:
-            ConfigError: An option will not do.
-            InputError: The rows or the pairs will not do; the message has the row.
+            ConfigError: An option is invalid.
+            InputError: The rows or the pairs are invalid; the message has the row.
         """
 
     def transform(self, X: ArrayT) -> ArrayT:
-        """Rows of the source in the common space, as the kind that came in."""
+        """Rows of the source in the common space, as the type given."""
         self._check_fitted()
         return give_back(self._apply(take_rows(X, width=self.widths_[0])), X)
 
     def transform_target(self, Y: ArrayT) -> ArrayT:
-        """Rows of the target in the common space; for a map that only moves the source, the rows themselves."""
+        """Rows of the target in the common space; unchanged for a map that only moves the source."""
         self._check_fitted()
         return give_back(self._apply_target(take_rows(Y, "Y", width=self.widths_[1])), Y)
 
     def inverse_transform(self, Z: ArrayT) -> ArrayT:
-        """Rows of the common space back in the source; exact where the map has an inverse, else least squares."""
+        """Rows of the common space in the source; exact if the map is invertible, else least squares."""
         self._check_fitted()
         return give_back(self._undo(take_rows(Z, "Z", width=self.widths_[2])), Z)
 
     def inverse_transform_target(self, Z: ArrayT) -> ArrayT:
-        """Rows of the common space back in the target."""
+        """Rows of the common space in the target."""
         self._check_fitted()
         return give_back(self._undo_target(take_rows(Z, "Z", width=self.widths_[2])), Z)
 
     def to_target(self, X: ArrayT) -> ArrayT:
-        """Rows of the source as the target itself would have them: what a layer of the target's model can read."""
+        """Rows of the source in the target's own space, from which a layer of the target's model can continue."""
         return self.inverse_transform_target(self.transform(X))
 
     def fit_transform(self, X: ArrayT, Y: Array, *, pairs: Array | None = None) -> ArrayT:
-        """``fit``, then ``transform``."""
+        """Call ``fit``, then ``transform``."""
         return self.fit(X, Y, pairs=pairs).transform(X)
 
     def score(self, X: Array, Y: Array, *, pairs: Array | None = None) -> float:
-        """The mean cosine of paired rows in the common space; the same for all maps, so that they can be compared."""
+        """Mean cosine of paired rows in the common space; comparable between maps."""
         self._check_fitted()
         rows_ND = take_rows(X, width=self.widths_[0])
         others_ME = take_rows(Y, "Y", width=self.widths_[1]).to(rows_ND)
@@ -315,10 +313,10 @@ class PairMap(Estimator):
 
     @abstractmethod
     def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """The way back."""
+        """Inverse of :meth:`_apply`."""
 
     def _keep(self, learned: Mapping[str, Any], like: Array) -> None:
-        for name in ("ends_", "given_"):  # they were of the rows of an earlier fit
+        for name in ("ends_", "given_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         super()._keep(learned, like)
 
@@ -331,17 +329,17 @@ class PairMap(Estimator):
 
 @dataclass(eq=False, kw_only=True)
 class LearnedMap(PairMap):
-    """A map that is learned from checked rows in one go; the base of all but :class:`Steps`."""
+    """Map that is fitted on checked rows at once; the base of all but :class:`Steps`."""
 
     same_width: ClassVar[bool] = True
-    """X and Y must have as many columns"""
+    """whether X and Y must have the same number of columns"""
 
     def fit(self, X: Array, Y: Array, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
-        """Learn the map; see :meth:`PairMap.fit`.
+        """Fit the map; see :meth:`PairMap.fit`.
 
         Raises:
-            ConfigError: An option will not do.
-            InputError: The rows or the pairs will not do; the message has the row.
+            ConfigError: An option is invalid.
+            InputError: The rows or the pairs are invalid; the message has the row.
         """
         self.check_options()
         rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
@@ -363,12 +361,12 @@ class LearnedMap(PairMap):
     def _learn(
         self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
     ) -> dict[str, Any]:
-        """What is learned, by name; ``widths_`` is one of them."""
+        """Learned attributes by name, among them ``widths_``."""
 
 
 @dataclass(eq=False, kw_only=True)
 class MatrixMap(LearnedMap):
-    """A map of the source that is one matrix: ``transform(X) = X @ W_``."""
+    """Map of the source by one matrix: ``transform(X) = X @ W_``."""
 
     W_: Array = field(init=False, repr=False)
     """D × E"""
@@ -381,13 +379,13 @@ class MatrixMap(LearnedMap):
 
 
 def matrix_learned(W_DE: torch.Tensor) -> dict[str, Any]:
-    """What a :class:`MatrixMap` learns, given its matrix."""
+    """Learned attributes of a :class:`MatrixMap`, given its matrix."""
     D, E = W_DE.shape
     return {"W_": W_DE, "widths_": (D, E, E)}
 
 
 def pseudo_inverse(matrix_DE: torch.Tensor) -> torch.Tensor:
-    """The inverse, or what comes nearest to one."""
+    """Moore–Penrose pseudo-inverse."""
     inverse_ED: torch.Tensor = torch.linalg.pinv(matrix_DE)
     return inverse_ED
 
@@ -400,12 +398,12 @@ def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Pat
     """Write a fitted estimator; returns the file.
 
     Args:
-        estimator: What to write.
+        estimator: A fitted estimator.
         path: The file, or a folder.
-        name: What the file is called in a folder.
+        name: Name of the file in a folder.
 
     Raises:
-        NotFittedError: It has learned nothing yet.
+        NotFittedError: It is not fitted.
         StorageError: The file cannot be written.
     """
     estimator._check_fitted()
@@ -417,18 +415,18 @@ def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Pat
 
 
 def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
-    """The estimator in a file, or in the ``map.safetensors`` of a folder, of the class that was saved.
+    """Read an estimator from a file or folder, of the class that was saved.
 
-    Learned arrays are NumPy or torch (on the CPU) as they were; either kind can be transformed.
+    Learned arrays are NumPy or torch (on the CPU) as they were; either can transform both types.
 
     Args:
         path: The file, or a folder.
-        name: What the file is called in a folder.
-        room: Whose estimators it may be; by default those of this room.
+        name: Name of the file in a folder.
+        room: Package whose estimators are allowed. Default: ``isoglot.align``.
 
     Raises:
-        CorruptFileError: The file is not what was written.
-        InputError: It is not one of ours.
+        CorruptFileError: The file is damaged.
+        InputError: It holds something else.
         StorageError: It cannot be read.
     """
     from isoglot import align
@@ -439,7 +437,7 @@ def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = No
 
 
 def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: ANN401
-    """The value as JSON, its arrays put aside under their place in it."""
+    """A value as JSON, with its arrays collected by their path in it."""
     if isinstance(value, np.ndarray | torch.Tensor):
         arrays[key] = to_tensor(value).cpu().numpy()
         return {"tensor": key, "library": "torch" if isinstance(value, torch.Tensor) else "numpy"}

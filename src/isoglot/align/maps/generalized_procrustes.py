@@ -1,4 +1,4 @@
-"""Generalized Procrustes: many languages turned into one space at once (Gower 1975; Kementchedjhieva et al. 2018).
+"""Generalized Procrustes: many languages rotated into one space (Gower 1975; Kementchedjhieva et al. 2018).
 
 Shape legend: ``N`` items, ``D`` columns, ``L`` languages.
 """
@@ -33,18 +33,19 @@ Spaces = Mapping[str, Array] | Sequence[Array]
 
 @dataclass(eq=False, kw_only=True)
 class GeneralizedProcrustes(Estimator):
-    """A rotation for every language, so that each item is as near as can be to its mean over the languages.
+    """A rotation for every language that brings each item as close as possible to its mean over languages.
 
-    In turns: the mean shape, then Procrustes of every language to it; neither ever raises the sum of squared distances.
-    No language is the pivot. A common turn of all is free, and is chosen so that the first language stays where it is:
-    its map is the identity.
+    Alternates between the mean shape and Procrustes of every language to it; neither step increases the sum of squared
+    distances. No language is the pivot. The common rotation is free, and is chosen such that the map of the first
+    language
+    is the identity.
 
     Args:
-        tolerance: It ends when the mean squared distance falls by less than this share.
-        rounds: The most rounds.
+        tolerance: Stop when the mean squared distance falls by less than this fraction.
+        rounds: Maximum number of rounds.
 
-    Learns ``languages_`` (L names), ``maps_`` (L × D × D), ``mean_`` (N × D), ``losses_`` (the mean squared distance to
-    the mean after each round) and ``rounds_``.
+    Learns ``languages_`` (L names), ``maps_`` (L × D × D), ``mean_`` (N × D), ``losses_`` (mean squared distance to the
+    mean after each round) and ``rounds_``.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(20, 3))
@@ -64,17 +65,17 @@ class GeneralizedProcrustes(Estimator):
     rounds_: int = field(init=False, repr=False)
 
     def fit(self, X: Spaces, Y: None = None, *, masks: Spaces | None = None, progress: Progress = SILENT) -> Self:
-        """Learn the maps.
+        """Fit the maps.
 
         Args:
-            X: The spaces by name, each N × D: row i is the same item in all. A sequence is named "0", "1", ….
-            Y: There for scikit-learn's sake.
-            masks: For each space the N booleans of which items it has; the rows of others are not looked at. None: all.
-            progress: Shows how far it is.
+            X: Spaces by name, each N × D: row i is the same item in all. A sequence is named "0", "1", ….
+            Y: Ignored, for compatibility with scikit-learn.
+            masks: For each space, N booleans that say which items it has; rows of others are ignored. None: all.
+            progress: Progress in rounds.
 
         Raises:
-            ConfigError: An option will not do.
-            InputError: Spaces or masks will not do; the message names the space.
+            ConfigError: An option is invalid.
+            InputError: A space or mask is invalid; the message names it.
         """
         self.check_options()
         given, rows, present = _taken(X, masks)
@@ -89,10 +90,10 @@ class GeneralizedProcrustes(Estimator):
         return self
 
     def transform(self, X: ArrayT, language: str | int = 0) -> ArrayT:
-        """Rows of a language in the common space, as the kind that came in.
+        """Rows of a language in the common space, as the type given.
 
         Raises:
-            ConfigError: There is no such language.
+            ConfigError: The language does not exist.
         """
         W_DD = self._map(language)
         rows_ND = take_rows(X, width=len(W_DD))
@@ -105,12 +106,12 @@ class GeneralizedProcrustes(Estimator):
         return give_back(rows_ND @ W_DD.to(rows_ND).T, Z)
 
     def fit_transform(self, X: Mapping[str, ArrayT], Y: None = None) -> dict[str, ArrayT]:
-        """``fit``, then ``transform`` of every language."""
+        """Call ``fit``, then ``transform`` every language."""
         self.fit(X)
         return {name: self.transform(rows, name) for name, rows in X.items()}
 
     def score(self, X: Spaces, Y: None = None, *, masks: Spaces | None = None) -> float:
-        """The mean cosine over all items and pairs of languages that both have, in the common space."""
+        """Mean cosine over all items and pairs of languages that share them, in the common space."""
         self._check_fitted()
         _, rows, present = _taken(X, masks)
         mapped = {}
@@ -148,7 +149,7 @@ Matrices = dict[str, torch.Tensor]
 def _turns(
     rows: Matrices, present: Matrices, tolerance: float, rounds: int, progress: Progress
 ) -> tuple[Matrices, list[float]]:
-    """The maps, and the mean squared distance to the mean after every round."""
+    """Maps, and the mean squared distance to the mean after every round."""
     maps = _first_maps(rows, present)
     losses: list[float] = []
     count = sum(int(mask_N.sum()) for mask_N in present.values())
@@ -167,7 +168,7 @@ def _turns(
 
 
 def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
-    """One language after the other turned to the mean of those before it, always the one that shares most with them."""
+    """Initial maps: languages rotated one by one to the mean of those before, most shared items first."""
     first = next(iter(rows))
     width = rows[first].shape[1]
     maps = {first: torch.eye(width, dtype=rows[first].dtype, device=rows[first].device)}
@@ -188,14 +189,14 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
 
 
 def _mean(rows: Matrices, present: Matrices, maps: Matrices) -> torch.Tensor:
-    """The mean shape over the languages that have each item; zeros where none has it."""
+    """Mean shape over the languages that have each item; zeros if none has it."""
     total_ND = torch.stack([rows[name] @ maps[name] for name in rows]).sum(dim=0)
     count_N = torch.stack([present[name] for name in rows]).sum(dim=0).clamp(min=1)
     return total_ND / count_N[:, None]
 
 
 def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
-    """What was given by name, its rows in float64, and which of them are there; all on the device of the first."""
+    """Spaces by name, their rows in float64, and their masks; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:
         raise InputError(f"{len(given)} space", remedy="give at least two", code="input.too-few")
@@ -242,7 +243,7 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
 
 
 def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
-    """The rows of a space in float64, zeros where it has none; others may hold anything."""
+    """Rows of a space in float64, zeros where it has none."""
     tensor = to_tensor(matrix, name)
     if tensor.ndim == 2 and tensor.is_floating_point():
         here_N = present_N.to(tensor.device)
@@ -251,7 +252,7 @@ def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
         refuse_zeros(checked, name)
         refuse_large(checked, name)
         return exact(checked) * here_N[:, None]
-    return take_rows(matrix, name)  # says what is wrong
+    return take_rows(matrix, name)  # raises
 
 
 def _check_shapes(rows: Matrices) -> None:

@@ -1,7 +1,7 @@
-"""Linear maps without a constraint: least squares, plain and with a penalty.
+"""Unconstrained linear maps: least squares and ridge regression.
 
-Both solve the normal equations in float64, so that moments gathered a batch at a time are all they need; that costs
-half the digits of a badly conditioned X, for which a penalty is the remedy anyway.
+Both solve the normal equations in float64, so moments accumulated in batches suffice; that costs half the digits for an
+ill-conditioned X, for which a penalty is advisable anyway.
 
 Shape legend: ``N`` pairs, ``D`` columns of X, ``E`` columns of Y.
 """
@@ -26,7 +26,7 @@ class _LinearMap(MatrixMap):
     same_width: ClassVar[bool] = False
 
     def fit_moments(self, moments: PairMoments) -> Self:
-        """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
+        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
         self.check_options()
         W_DE = self._solve(moments)
         self._keep(matrix_learned(W_DE), W_DE)
@@ -44,10 +44,11 @@ class _LinearMap(MatrixMap):
 
 @dataclass(eq=False, kw_only=True)
 class LeastSquares(_LinearMap):
-    """The matrix W that minimizes ‖XW − Y‖ (Mikolov et al. 2013); the smallest such W where there are many.
+    """The matrix W that minimizes ‖XW − Y‖ (Mikolov et al. 2013); the one of minimum norm if there are many.
 
-    No intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E ≥ D and a
-    W of full rank ``inverse_transform`` undoes ``transform``.
+    There is no intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E
+    ≥ D
+    and a W of full rank ``inverse_transform`` inverts ``transform``.
     """
 
     def _solve(self, moments: PairMoments) -> torch.Tensor:
@@ -57,10 +58,10 @@ class LeastSquares(_LinearMap):
 
 @dataclass(eq=False, kw_only=True)
 class Ridge(_LinearMap):
-    """Least squares with a penalty on the size of W: it minimizes ‖XW − Y‖² + penalty · ‖W‖².
+    """Ridge regression: minimizes ‖XW − Y‖² + penalty · ‖W‖².
 
     Args:
-        penalty: How much the size of W counts against the sum of squared errors over all pairs.
+        penalty: Weight of ‖W‖² against the sum of squared errors over all pairs.
     """
 
     penalty: float = field(default=1.0, metadata=bounds(above=0))

@@ -1,10 +1,6 @@
-"""Steps before a map: centering, unit length, and both at once (Zhang et al. 2019).
+"""Normalization steps before a map: centering, unit length, both at once (Zhang et al. 2019), and whitening.
 
 Shape legend: ``N`` rows, ``D`` columns, ``R`` rounds.
-
-Whitening: columns without correlation, each of variance 1; and the way back.
-
-Shape legend: ``N`` rows, ``D`` columns.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from isoglot.core.errors import InputError
 
 @dataclass(eq=False, kw_only=True)
 class Center(Step):
-    """The mean becomes zero. Learns ``mean_`` (D)."""
+    """Subtract the mean. Learns ``mean_`` (D)."""
 
     mean_: Array = field(init=False, repr=False)
 
@@ -41,7 +37,7 @@ class Center(Step):
 
 @dataclass(eq=False, kw_only=True)
 class UnitLength(Step):
-    """Every row has length 1. The length is lost: ``inverse_transform`` leaves the rows as they are."""
+    """Scale every row to length 1. ``inverse_transform`` cannot restore lengths and leaves rows unchanged."""
 
     needs_direction: ClassVar[bool] = True
 
@@ -60,19 +56,19 @@ class UnitLength(Step):
 
 @dataclass(eq=False, kw_only=True)
 class IterativeNormalization(Step):
-    """Unit length and zero mean together: the two in turn until both hold (Zhang et al. 2019).
+    """Unit length and zero mean at once, by alternating the two until both hold (Zhang et al. 2019).
 
-    An orthogonal map turns about the origin and keeps lengths, so it fits best where both spaces have their mean there
-    and all lengths equal. Five rounds are the paper's; until both hold, it can take more.
+    An orthogonal map rotates about the origin and preserves lengths, so it fits best if both spaces have zero mean and
+    unit length. The paper uses five rounds; convergence can take more.
 
-    ``inverse_transform`` gives back the direction of every row exactly, with length 1: only the length is lost.
+    ``inverse_transform`` restores the direction of every row exactly, with length 1.
 
     Args:
-        tolerance: Both hold when the lengths of centered rows are within this of 1.
-        rounds: The most rounds.
+        tolerance: Converged when the lengths of centered rows are within this of 1.
+        rounds: Maximum number of rounds.
 
-    Learns ``means_`` (R × D), what each round subtracts; ``rounds_``; and ``residual_``, how far the lengths still are
-    from 1 (above ``tolerance`` where it did not get there: no set of three unit vectors on a line has mean zero).
+    Learns ``means_`` (R × D), subtracted in each round; ``rounds_``; and ``residual_``, the remaining deviation of
+    lengths from 1 (above ``tolerance`` if it did not converge: three unit vectors on a line cannot have zero mean).
     """
 
     needs_direction: ClassVar[bool] = True
@@ -108,8 +104,8 @@ class IterativeNormalization(Step):
         return rows_ND
 
     def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        # The last round is u − m with ‖u‖ = 1. In those before, the next round lost a length s: u = s·z + m, and
-        # ‖u‖ = 1 is a quadratic in s with one positive root, since ‖m‖ < 1.
+        # The last round is u − m with ‖u‖ = 1. In earlier rounds the next one lost a length s: u = s·z + m, and ‖u‖ = 1
+        # is a quadratic in s with one positive root, since ‖m‖ < 1.
         *before, last = self._tensor("means_", rows_ND)
         rows_ND = rows_ND + last
         for mean_D in reversed(before):
@@ -132,9 +128,9 @@ class Whiten(Step):
     """Centered rows times a root of the inverse covariance: the covariance becomes the identity.
 
     Args:
-        kind: ``zca``: the symmetric root C^(−½), nearest to the columns as they are; ``pca``: the columns become the
-            principal directions, the widest first.
-        penalty: Added to the variance of every column, as a share of their mean variance; needed with fewer rows than
+        kind: ``zca``: the symmetric root C^(−½), closest to the original columns; ``pca``: columns become principal
+            components, highest variance first.
+        penalty: Added to the variance of every column, as a fraction of the mean variance; needed with fewer rows than
             columns.
 
     Learns ``mean_`` (D), ``W_`` (D × D) and ``inverse_`` (D × D).

@@ -1,4 +1,4 @@
-"""Steps one after the other: normalize both spaces, then map, as one estimator and one file.
+"""Pipeline of normalization and map as one estimator and one file.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` and ``E`` their columns.
 """
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Steps(PairMap):
-    """Estimators in order; each learns from what those before it made of the rows.
+    """Estimators in sequence; each is fitted on the output of those before it.
 
-    A :class:`Step` is fitted twice, on all rows of X and on all rows of Y, each space by itself; a :class:`PairMap`
-    once, on the pairs. With X alone, and no map among the steps, it is itself like a step.
+    A :class:`Step` is fitted twice, on all rows of X and on all rows of Y separately; a :class:`PairMap` once, on the
+    pairs. With X alone, and no map among the steps, it acts as a single step.
 
     Args:
-        steps: The estimators; they stay as they are, fitted copies are learned.
+        steps: The estimators; they stay unfitted, ``fit`` uses copies.
 
-    Learns ``source_``, what rows of X go through, and ``target_``, what rows of Y go through (None where a map is).
+    Learns ``source_``, the fitted steps of X, and ``target_``, those of Y (None for a map).
 
     >>> import numpy as np
     >>> from isoglot.align import IterativeNormalization, Procrustes
@@ -46,15 +46,15 @@ class Steps(PairMap):
     target_: tuple[Step | None, ...] = field(init=False, repr=False)
 
     def clone(self) -> Self:
-        """Another one with copies of the same steps, not fitted."""
+        """Unfitted copy with copies of the steps."""
         return type(self)([step.clone() for step in self.steps])
 
     def fit(self, X: Array, Y: Array | None = None, *, pairs: Array | None = None, progress: Progress = SILENT) -> Self:
         """Fit every step in order; see :meth:`PairMap.fit`. Without Y there must be no map among the steps.
 
         Raises:
-            ConfigError: There are no steps, one of them is none, or a map has no Y to map to.
-            InputError: The rows or the pairs will not do.
+            ConfigError: There are no steps, one of them is invalid, or a map has no Y.
+            InputError: The rows or the pairs are invalid.
         """
         self._check_steps(alone=Y is None)
         rows_ND = take_rows(X)
@@ -64,7 +64,7 @@ class Steps(PairMap):
         widths = rows_ND.shape[1], rows_ND.shape[1] if others_ME is None else others_ME.shape[1]
         source: list[Step | PairMap] = []
         target: list[Step | None] = []
-        x: Any = X  # of one kind all along
+        x: Any = X  # array or tensor
         y: Any = Y
         for step in self.steps:
             fitted = step.clone()
@@ -83,7 +83,7 @@ class Steps(PairMap):
         return self
 
     def score(self, X: Array, Y: Array | None = None, *, pairs: Array | None = None) -> float:
-        """The mean cosine of paired rows in the common space; of X alone, the score of the last step."""
+        """Mean cosine of paired rows in the common space; for X alone, the score of the last step."""
         self._check_fitted()
         if Y is not None:
             return super().score(X, Y, pairs=pairs)
@@ -96,7 +96,7 @@ class Steps(PairMap):
         return last.score(rows)
 
     def fit_transform(self, X: ArrayT, Y: Array | None = None, *, pairs: Array | None = None) -> ArrayT:
-        """``fit``, then ``transform``."""
+        """Call ``fit``, then ``transform``."""
         return self.fit(X, Y, pairs=pairs).transform(X)
 
     def _check_steps(self, *, alone: bool) -> None:

@@ -1,4 +1,4 @@
-"""Orthogonal Procrustes: the rotation (or reflection) that takes X nearest to Y (Schönemann 1966).
+"""Orthogonal Procrustes: the rotation (or reflection) that brings X closest to Y (Schönemann 1966).
 
 Shape legend: ``N`` pairs, ``D`` columns.
 """
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 class Procrustes(MatrixMap):
     """The orthogonal matrix W that minimizes ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
 
-    Lengths and angles stay as they are, so what is near in the source is near after the map. Neither centers nor
-    scales: put :class:`Center` or :class:`IterativeNormalization` before it with :class:`Steps`.
+    Lengths and angles are preserved. It neither centers nor scales: put :class:`Center` or
+    :class:`IterativeNormalization`
+    before it with :class:`Steps`.
 
-    Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they reach zero, the pairs do not say how to
-    turn that direction.
+    Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they are zero, the pairs do not determine
+    the
+    rotation.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(20, 2))
@@ -39,7 +41,7 @@ class Procrustes(MatrixMap):
     singular_values_: Array = field(init=False, repr=False)
 
     def fit_moments(self, moments: PairMoments) -> Self:
-        """Learn from moments gathered a batch at a time; learned attributes are torch tensors, float64."""
+        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
         learned = _solve(moments)
         self._keep(learned, learned["W_"])
         return self

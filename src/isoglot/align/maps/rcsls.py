@@ -1,4 +1,4 @@
-"""RCSLS: a map learned for the criterion it is used with, CSLS (Joulin et al. 2018).
+"""RCSLS: a map optimized for CSLS retrieval (Joulin et al. 2018).
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbors.
 """
@@ -26,21 +26,22 @@ _SMALLEST_RATE = 1e-4
 
 @dataclass(eq=False, kw_only=True)
 class RCSLS(MatrixMap):
-    """Gradient steps from Procrustes down the relaxed CSLS loss.
+    """Gradient descent from Procrustes on the relaxed CSLS loss.
 
     With rows of unit length, the loss of a pair is −2 xW·y, plus the mean of xW·y' over the K nearest y' of xW, plus
-    the mean of x'W·y over the K nearest x'W of y: minus its CSLS, where the cosine is relaxed to a product. The
-    neighbors come from all rows of X and Y, with or without a partner. A step that does not lower the loss is taken
-    back and the rate halved.
+    the mean of x'W·y over the K nearest x'W of y: minus its CSLS, with the cosine relaxed to a product. Neighbors come
+    from
+    all rows of X and Y, with or without a partner. A step that does not lower the loss is undone and the learning rate
+    halved.
 
     Args:
-        rounds: The most steps.
-        rate: The first learning rate.
-        neighborhood: The K of CSLS.
-        cutoff: Neighbors are looked for among the first so many rows.
-        constraint: ``none``: any matrix; ``spectral``: no singular value above 1, on which the relaxed loss is convex.
+        rounds: Maximum number of steps.
+        learning_rate: Initial learning rate.
+        neighborhood: K of CSLS.
+        cutoff: Neighbors are searched among the first so many rows.
+        constraint: ``none``: any matrix; ``spectral``: no singular value above 1, which makes the relaxed loss convex.
 
-    Learns ``W_`` (D × D) and ``losses_``, that of Procrustes first, then after every step that was kept.
+    Learns ``W_`` (D × D) and ``losses_``: that of Procrustes, then that after every accepted step.
     """
 
     rounds: int = field(default=10, metadata=bounds(least=1))
@@ -89,9 +90,9 @@ def csls_loss(
     *,
     neighborhood: int = 10,
 ) -> tuple[float, torch.Tensor]:
-    """The relaxed CSLS loss of a map, the mean over pairs of rows of unit length, and its slope in W.
+    """Relaxed CSLS loss of a map, mean over pairs of rows of unit length, and its gradient in W.
 
-    The neighbors are held while the slope is taken: where none changes, it is the gradient.
+    The neighbors are held fixed for the gradient.
 
     Args:
         W_DD: The map.
@@ -99,16 +100,16 @@ def csls_loss(
         y_PD: Their partners.
         rows_ND: All rows of the source.
         others_MD: All rows of the target.
-        neighborhood: The K of CSLS.
+        neighborhood: K of CSLS.
     """
     to = W_DD.to(x_PD)
     mapped_PD, mapped_ND = x_PD @ to, rows_ND @ to
-    # By product, not by cosine: that is the relaxation.
+    # By product instead of cosine: the relaxation.
     around_x = top(mapped_PD, others_MD, neighborhood).indices_NK
     around_y = top(y_PD, mapped_ND, neighborhood).indices_NK
     nearest_y_PD = exact(others_MD[around_x].mean(dim=1))
     nearest_x_PD = exact(rows_ND[around_y].mean(dim=1))
     x_PD, y_PD = exact(x_PD), exact(y_PD)
     slope_DD = (x_PD.T @ (nearest_y_PD - 2 * y_PD) + nearest_x_PD.T @ y_PD) / len(x_PD)
-    # The loss is linear in W for given neighbors, so it is the product of W and its slope.
+    # The loss is linear in W for given neighbors: the product of W and its gradient.
     return float((slope_DD * W_DD).sum()), slope_DD

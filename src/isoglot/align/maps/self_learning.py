@@ -1,14 +1,8 @@
-"""A dictionary from two spaces that are already near each other: neighbors by CSLS, mutual or a little at random.
+"""Maps that induce their own dictionary: refinement (Conneau et al. 2018) and self-learning (Artetxe et al. 2018).
+
+A dictionary is induced from two spaces that are already close: CSLS neighbors, mutual or with some randomness.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns, ``K`` neighbors.
-
-Refinement of a map by the dictionary it induces itself (Conneau et al. 2018).
-
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
-
-Self-learning: from a few pairs to a whole dictionary and a map, in turns (Artetxe et al. 2018).
-
-Shape legend: ``N`` rows of X, ``M`` rows of Y, ``P`` pairs, ``D`` columns.
 """
 
 from __future__ import annotations
@@ -35,21 +29,21 @@ if TYPE_CHECKING:
     from isoglot.core.arrays import Array
     from isoglot.core.progress import Progress
 
-_ENTRIES = 2**24  # similarities at a time, 64 MB
+_ENTRIES = 2**24  # similarities computed at a time, 64 MB
 _WHOLE = 2**25  # similarities that are kept: of 5,000 rows with 6,000, 128 MB
-_MISSED = 1e-2  # how often the row's best kept entry may lie beyond the neighbors that are looked at
+_MISSED = 1e-2  # probability that a row's best kept entry lies beyond the neighbors examined
 
 
 @dataclass(frozen=True, slots=True)
 class InducedPairs:
-    """Pairs that were found, P × 2, and how near they are: the mean cosine of every row to its best neighbor."""
+    """Induced pairs, P × 2, and the mean cosine of every row to its best neighbor."""
 
     pairs_P2: torch.Tensor
     nearness: float
 
 
 def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -> InducedPairs:
-    """The rows that are each other's best by CSLS (Conneau et al. 2018)."""
+    """Rows that are each other's best by CSLS (Conneau et al. 2018)."""
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
     forward_N1, backward_M1 = (each.indices_NK for each in _both_ways(x_ND, y_MD, 1, neighborhood))
     rows_N1 = torch.arange(len(x_ND), device=x_ND.device)[:, None]
@@ -61,11 +55,11 @@ def mutual_pairs(x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int) -
 def random_pairs(
     x_ND: torch.Tensor, y_MD: torch.Tensor, *, neighborhood: int, keep: float, chance: torch.Generator
 ) -> InducedPairs:
-    """Every row with its best by CSLS, in both directions, each entry of the similarities kept with a probability.
+    """Every row with its best by CSLS, in both directions, each similarity kept with probability ``keep``.
 
-    Artetxe et al. (2018) draw which entries of the matrix are kept, set the others to 0, and take the best of each row.
-    The best kept one is the r-th best of all with probability keep · (1 − keep)^r, so r is all that need be drawn. A
-    row whose best kept entry is below 0 is left out, for any entry that was not kept would be as good.
+    Artetxe et al. (2018) set dropped entries of the matrix to 0 and take the best of each row. The best kept one is the
+    r-th best of all with probability keep · (1 − keep)^r, so only r is drawn. A row whose best kept entry is below 0 is
+    left out, since any dropped entry would be as good.
     """
     x_ND, y_MD = paired_rows(x_ND, y_MD, unit=True)
     count = 1 if keep >= 1 else math.ceil(math.log(_MISSED) / math.log1p(-keep))
@@ -76,12 +70,10 @@ def random_pairs(
 
 
 def _both_ways(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, neighborhood: int) -> tuple[TopK, TopK]:
-    """The best of Y for every row of X by CSLS, best first, and the other way round.
+    """The best of Y for every row of X by CSLS, best first, and the reverse.
 
-    Values are cosines less half the mean of the answer's neighborhood: CSLS but for what a row has in common.
-
-    Similarities are multiplied once for both directions, and once for both steps where they fit in memory; else a block
-    at a time, twice.
+    Values are cosines minus half the mean of the answer's neighborhood: CSLS up to a constant per row. Similarities are
+    computed once for both directions, and once for both steps if they fit in memory; else in blocks, twice.
     """
     whole = len(x_ND) * len(y_MD) <= _WHOLE
     shape = (len(x_ND), len(y_MD)) if whole else block_shape(x_ND.device)
@@ -100,7 +92,7 @@ def _best(
     count: int,
     shifts: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> tuple[TopK, TopK]:
-    """The highest products of every row, the columns shifted, and of every column, the rows shifted; best first."""
+    """The highest products of every row with shifted columns, and of every column with shifted rows; best first."""
     best_N, best_M = (
         TopEntries.empty(len(lines), min(count, len(others)), x_ND.device)
         for lines, others in ((x_ND, y_MD), (y_MD, x_ND))
@@ -108,7 +100,7 @@ def _best(
     for rows, columns, block_BC in blocks_BC:
         along_BC, across_BC = block_BC, block_BC
         if shifts is not None:
-            # The second step is the last use of a block.
+            # This is the last use of the block.
             along_BC, across_BC = block_BC + shifts[1][columns], block_BC.add_(shifts[0][rows, None])
         best_N.merge(rows, along_BC, columns.start, axis=1)
         best_M.merge(columns, across_BC, rows.start, axis=0)
@@ -119,8 +111,9 @@ def _best(
 def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor | None = None) -> TopK:
     """The highest of product − mean / 2 in every row.
 
-    A plain top-k over a few rows at a time instead of the room retrieve's search: this is repeated and need not settle
-    ties.
+    A plain top-k over a few rows at a time instead of :mod:`isoglot.retrieve.search`: it is called repeatedly and need
+    not
+    resolve ties.
     """
     shift_M = x_ND.new_zeros(len(y_MD)) if mean_M is None else mean_M / -2
     count = min(count, len(y_MD))
@@ -152,15 +145,16 @@ def _nearness(x_ND: torch.Tensor, y_MD: torch.Tensor, best_NK: torch.Tensor) -> 
 
 @dataclass(eq=False, kw_only=True)
 class Refinement(MatrixMap):
-    """Procrustes on the pairs, then in turn: rows that are each other's best by CSLS, and Procrustes on those.
+    """Procrustes on the pairs, then in turn: mutual CSLS neighbors, and Procrustes on those.
 
-    Of all rounds, the map is kept under which rows of X are nearest to their best neighbors in Y, the criterion that
-    needs no dictionary. X and Y are whole vocabularies, the most frequent words first; ``pairs`` a dictionary.
+    The kept map is that of the round in which rows of X are closest to their best neighbors in Y, a criterion that
+    needs
+    no dictionary. X and Y are whole vocabularies, most frequent words first; ``pairs`` a dictionary.
 
     Args:
-        rounds: How often it is refined.
+        rounds: Number of refinement rounds.
         cutoff: Only the first so many rows of X and of Y become pairs: frequent words have better vectors.
-        neighborhood: The K of CSLS.
+        neighborhood: K of CSLS.
 
     Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.
     """
@@ -198,32 +192,32 @@ FinalMap = Literal["auto", "reweighted", "orthogonal"]
 
 @dataclass(eq=False, kw_only=True)
 class SelfLearning(LearnedMap):
-    """A seed dictionary gives a rotation, the rotation a larger dictionary by CSLS, and so on until nothing improves.
+    """Alternates between a rotation fitted on a dictionary and a larger dictionary induced by CSLS, until convergence.
 
-    Early on, most entries of the similarities are left out at random, so that a poor start does not lock itself in;
-    each time nothing has improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and
-    look at the ``early`` most frequent words only. With all kept, a round depends on the one before alone, so the first
-    that does not improve is the last. The same goes on with the ``cutoff`` most frequent words, and the last dictionary
-    of these gives the final map, of both sides.
+    Initially most similarities are dropped at random, so that a poor start does not reinforce itself; whenever nothing
+    has
+    improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and use the ``early`` most
+    frequent words only. With all kept, rounds are deterministic, so the first without improvement ends the stage. The
+    last
+    stage uses the ``cutoff`` most frequent words, and its dictionary gives the final map of both sides.
 
-    X and Y are whole vocabularies, the most frequent words first, best after ``Steps([UnitLength(), Center(),
-    UnitLength(), …])``; ``pairs`` is the seed: :func:`dictionary_pairs`, :func:`identical_pairs` or
-    :func:`numeral_pairs`.
+    X and Y are whole vocabularies, most frequent words first, best after ``Steps([UnitLength(), Center(), UnitLength(),
+    …])``; ``pairs`` is the seed dictionary: :func:`dictionary_pairs`, :func:`identical_pairs` or :func:`numeral_pairs`.
 
     Args:
-        final: ``reweighted``: both spaces whitened, turned, each direction weighted by how well the two agree on it,
-            and whitening undone, symmetrically; ``orthogonal``: a rotation of the source alone; ``auto``: reweighted
-            where the last pairs span all directions of both spaces, as they do not after a layer norm, else orthogonal.
-        reweight: The power of the agreement that each side is weighted by; a half for each is symmetric.
-        keep: The share of the similarities kept at first.
-        growth: What the share is multiplied by.
-        patience: How many rounds without improvement are waited for while entries are left out.
-        threshold: What counts as an improvement of the mean cosine to the best neighbor.
-        early: Only the first so many rows of X and of Y are looked at while entries are left out.
-        cutoff: Only the first so many in the last rounds.
-        neighborhood: The K of CSLS.
-        rounds: The most rounds, should it not come to an end.
-        seed: Of the entries left out.
+        final: ``reweighted``: both spaces whitened, rotated, each direction weighted by the agreement of the two, and
+            de-whitened, symmetrically; ``orthogonal``: a rotation of the source only; ``auto``: reweighted if the last
+            pairs span all directions of both spaces, which they do not after a layer norm, else orthogonal.
+        reweight: Power of the agreement that each side is weighted by; 0.5 is symmetric.
+        keep: Initial share of the similarities kept.
+        growth: Factor of that share.
+        patience: Rounds without improvement before the next stage, while similarities are dropped.
+        threshold: Minimum improvement of the mean cosine to the best neighbor.
+        early: Number of rows of X and of Y used while similarities are dropped.
+        cutoff: Number of rows used in the last rounds.
+        neighborhood: K of CSLS.
+        rounds: Maximum number of rounds.
+        seed: Random seed of the dropped similarities.
 
     Learns ``source_`` and ``target_`` (D × D), ``pairs_`` (P × 2), the last dictionary with every row's best in both
     directions, ``nearness_``, the mean cosine to the best neighbor after every round, and ``rounds_``.
@@ -279,7 +273,7 @@ class SelfLearning(LearnedMap):
         }
 
     def _stages(self, rows: int) -> Iterator[tuple[float, int]]:
-        """The share of the similarities that is kept, and the rows that are looked at, until nothing improves."""
+        """Share of the similarities kept, and number of rows used, stage by stage."""
         cutoff = min(self.cutoff, rows)
         early, keep = min(self.early, cutoff), float(self.keep)
         while keep < 1:
@@ -319,9 +313,9 @@ class SelfLearning(LearnedMap):
 
 
 def symmetric_reweighting(moments: PairMoments, power: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Maps of both sides: whiten, turn to the common directions, weight each by its agreement, undo the whitening.
+    """Maps of both sides: whiten, rotate to the common directions, weight each by its agreement, de-whiten.
 
-    The agreement of a direction is its singular value in the whitened spaces: 1 where both say the same.
+    The agreement of a direction is its singular value in the whitened spaces, at most 1.
     """
     white_x, color_x = root_powers(moments.product("xx"), -0.5, 0.5)
     white_y, color_y = root_powers(moments.product("yy"), -0.5, 0.5)

@@ -1,7 +1,4 @@
-"""Sentence pairs as lists of words, from running text.
-
-Sentences with their words and which translates which: from files, or with the gold of the built-in languages.
-"""
+"""Sentence pairs as lists of words with the links between them: from files, or gold of the built-in languages."""
 
 from __future__ import annotations
 
@@ -31,18 +28,18 @@ if TYPE_CHECKING:
     from isoglot.text.formats.pharaoh import GoldLinks, Links
 
 Segmenting = Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"]
-"""``auto`` suits each language; ``blanks``: there is a blank between all words, wherever it is written."""
+"""``auto`` suits each language; ``blanks``: words are separated by spaces already."""
 
 
 def read_word_pairs(
     files: Files, languages: tuple[str, str], segment: Segmenting = "auto", sentences: int | None = None
 ) -> list[tuple[list[str], list[str]]]:
-    """The words of the first sentence pairs, or of all; blank and one-sided pairs are there too: lines stay lines.
+    """Words of the first sentence pairs, or of all, blank and one-sided ones included, so that line numbers agree.
 
-    Words know which blanks the text has between them, unless it came with a blank between all words.
+    Words record the spaces between them in the text, unless all words are separated by spaces already.
 
     Raises:
-        ConfigError: The method is not for one of the languages.
+        ConfigError: The method does not support one of the languages.
         InputError: The numbers of lines differ (the message has both), or a table is malformed.
         MissingPartError: The method needs a library that is not installed.
         StorageError: A file cannot be read.
@@ -55,14 +52,14 @@ def read_word_pairs(
     )
     rows = read_rows(files, languages)
     pairs = [(first(one), second(other)) for _, _, (one, other) in islice(rows, sentences)]
-    deque(rows, maxlen=0)  # to the end: files of different lengths are refused however many pairs are wanted
+    deque(rows, maxlen=0)  # read to the end, to detect files of different lengths
     return pairs
 
 
 Files = Mapping[str, str | Path] | str | Path
 """A file for each language, or one table."""
 LinksKept = Literal["one", "all"]
-"""``one``: words that are each other's only partner; ``all``: every link."""
+"""``one``: only links between words that have no other link; ``all``: every link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +74,16 @@ class Bitext:
         return len(self.links)
 
     def first(self, count: int | None) -> Bitext:
-        """The first so many sentence pairs; None: all."""
+        """The first ``count`` sentence pairs; None: all."""
         return Bitext(source=self.source[:count], target=self.target[:count], links=self.links[:count])
 
     def with_words(self) -> Bitext:
-        """The sentence pairs that have words on both sides."""
+        """Sentence pairs that have words on both sides."""
         rows = [row for row in zip(self.source, self.target, self.links, strict=True) if row[0] and row[1]]
         return Bitext(source=[row[0] for row in rows], target=[row[1] for row in rows], links=[row[2] for row in rows])
 
     def kept(self, number: int, which: LinksKept) -> Links:
-        """The links of a sentence pair, each once.
+        """Links of a sentence pair, unique.
 
         >>> Bitext(source=[["a"]], target=[["b", "c"]], links=[[(0, 0), (0, 1)]]).kept(0, "one")
         []
@@ -99,11 +96,11 @@ class Bitext:
 
 
 def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, int, tuple[str, str]]]:
-    """Sentence pairs with where each stands: the file and its line.
+    """Sentence pairs with their file and line.
 
     Args:
         files: A file for each language, aligned line by line; or a table whose first line names the languages.
-        languages: The two that are wanted, in this order.
+        languages: The two languages, in this order.
 
     Raises:
         InputError: The numbers of lines differ (the message has both), or a table is malformed.
@@ -116,7 +113,7 @@ def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, i
 
 
 def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[str, str]]:
-    """The sentence pairs of two files or of a table.
+    """Sentence pairs of two files or of a table.
 
     Raises:
         ConfigError: A file was segmented.
@@ -143,18 +140,17 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
 def read_links(
     path: str | Path, pairs: Sequence[Pair], files: Files, languages: tuple[str, str], first: int | None = None
 ) -> list[Links]:
-    """The links of sentence pairs in the Pharaoh format, a line for each pair.
+    """Links of sentence pairs in the Pharaoh format, one line per pair.
 
     Args:
         path: The file.
-        pairs: The words of the pairs.
+        pairs: Words of the pairs.
         files: Where they were read from.
-        languages: Those of the sides.
-        first: How many pairs were asked for, the files may have more; None: all.
+        languages: Languages of the sides.
+        first: Number of pairs requested, of which the files may have more; None: all.
 
     Raises:
-        InputError: There are more or fewer lines (the message has both numbers), something is not a link, or a link
-            points past the words.
+        InputError: The number of lines differs (the message has both), a link is malformed, or a link is out of range.
         StorageError: The file cannot be read.
     """
     found = list(read_pharaoh(path))
@@ -202,10 +198,10 @@ def _check_links(
 
 
 def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:
-    """Sentence pairs, blanks between words, and their links in the Pharaoh format.
+    """Sentence pairs with spaces between words, and their links in the Pharaoh format.
 
     Raises:
-        InputError: The numbers of lines differ (the message has both), or a link points past the words.
+        InputError: The numbers of lines differ (the message has both), or a link is out of range.
         StorageError: A file cannot be read.
     """
     pairs = [(one.split(), other.split()) for _, _, (one, other) in read_rows(files, languages)]
@@ -220,13 +216,13 @@ def linked_bitext(
     counts: PairCounts | None = None,
     progress: Progress = SILENT,
 ) -> Bitext:
-    """Sentence pairs with the links that both directions of an aligner have: the cleanest there are.
+    """Sentence pairs with the intersection of both directions of an aligner: the most precise links.
 
     Args:
         pairs: Sentence pairs, as lists of words.
-        aligner: What links them.
-        counts: Counts the pairs, if given.
-        progress: Shows how far it is.
+        aligner: The word aligner.
+        counts: Updated with the numbers of pairs, if given.
+        progress: Progress in pairs.
     """
     links = list(aligner.stream(pairs, "intersection", counts=counts, progress=progress))
     return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
@@ -237,12 +233,12 @@ def _first(files: Files) -> str:
 
 
 def _header(files: Files) -> int:
-    """The lines before the first pair: a table's names its languages."""
+    """Number of lines before the first pair: 1 for a table."""
     return not isinstance(files, Mapping)
 
 
 def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0) -> Bitext:
-    """Sentences of two built-in languages with their gold alignment; train, dev and test never share one.
+    """Sentences of two built-in languages with gold alignment; train, dev and test are disjoint.
 
     Raises:
         ConfigError: A language is not built in.

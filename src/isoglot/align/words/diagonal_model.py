@@ -1,12 +1,13 @@
-"""One direction of word alignment: IBM's second model with a diagonal prior (Dyer, Chahuneau & Smith 2013).
+"""One direction of word alignment: IBM Model 2 with a diagonal prior (Dyer, Chahuneau & Smith 2013).
 
-Each word of the explained side comes from nowhere with probability ``null``, and otherwise from one word of the other
-side; place j of n from place i of m with a probability proportional to ``exp(-tension * |i/m - j/n|)``, whatever the
-other words do. Then it is drawn given that word. EM learns what is drawn from what, and the tension.
+Each word of the explained side is aligned to null with probability ``null``, and otherwise to one word of the other
+side: position j of n to position i of m with a probability proportional to ``exp(-tension * |i/m - j/n|)``,
+independently of the other words. It is then generated given that word. EM learns the translation probabilities and the
+tension.
 
-The M step is exact in both: counts are normalized, and the tension is the solution of a convex problem in one number,
-found by Newton's steps with bisection where they leave the bracket. So the likelihood never falls. (The authors'
-program takes a few gradient steps of fixed size.) With a Dirichlet prior (``bayes``) the step is the one of variational
+The M step is exact in both: counts are normalized, and the tension is the solution of a convex problem in one variable,
+found by Newton steps with bisection where they leave the bracket. So the likelihood never decreases. (The authors'
+program takes a few gradient steps of fixed size.) With a Dirichlet prior (``bayes``) the step is that of variational
 Bayes, which keeps rare words from explaining everything around them.
 """
 
@@ -25,55 +26,55 @@ if TYPE_CHECKING:
     from isoglot.align.words.indexed_bitext import IndexedBitext
 
 TENSIONS = (0.1, 40.0)
-"""The bounds of the tension: hardly any order, and hardly any other place than the diagonal's."""
+"""Bounds of the tension: from hardly any order to hardly any deviation from the diagonal."""
 
 
 class WordAlignConfig(Config):
-    """How words are aligned. With ``agreement=0`` it is what the authors' program does with all its options on."""
+    """Settings of word alignment. With ``agreement=0`` it is fast_align with all its options on."""
 
     iterations: int = Field(5, ge=1)
     """rounds of EM in each direction by itself"""
     agreement: int = Field(5, ge=0)
-    """rounds after those in which the two directions learn together, and only what both say counts"""
+    """further rounds in which the two directions are trained jointly, and only links of both count"""
     estimate: Literal["bayes", "likelihood"] = "bayes"
     """variational Bayes under a Dirichlet prior, or maximum likelihood"""
     concentration: float = Field(0.01, gt=0)
-    """the prior's concentration, with bayes: the smaller, the fewer translations a word has"""
+    """concentration of the prior, with bayes: the smaller, the fewer translations a word has"""
     tension: float = Field(4.0, ge=TENSIONS[0], le=TENSIONS[1])
-    """how strongly links keep to the diagonal, at first"""
+    """initial strength of the diagonal prior"""
     tension_rule: Literal["learned", "fixed"] = "learned"
     """whether EM learns the tension too"""
     null: float = Field(0.08, gt=0, lt=1)
-    """the probability that a word comes from nowhere"""
+    """probability of alignment to null"""
     max_words: int = Field(100, ge=1)
-    """words a side at most; longer sentence pairs are left out, and counted"""
+    """maximum number of words per side; longer sentence pairs are left out, and counted"""
     case: Literal["lower", "keep"] = "lower"
     """whether Word and word are the same"""
 
 
 @dataclass(eq=False, kw_only=True)
 class DirectionModel:
-    """What one direction has learned."""
+    """Learned parameters of one direction."""
 
     given: np.ndarray
-    """The probability of each slot's explained word, given the other (K)."""
+    """Probability of each slot's explained word, given the other (K)."""
     given_null: np.ndarray
-    """That of each explained word from nowhere."""
+    """Probability of each explained word given null."""
     tension: float
     likelihoods: list[float] = field(default_factory=list)
-    """The log-likelihood of a word before each round; with bayes, that of the expected logarithms."""
+    """Log-likelihood per word before each round; with bayes, that of the expected logarithms."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """Sentence pairs by their two lengths: all that the tension depends on."""
+    """Sentence pairs grouped by their two lengths, on which alone the tension depends."""
 
     lengths: np.ndarray
     sources: np.ndarray
     starts: np.ndarray
     total: int
     of_pair: np.ndarray
-    """Where the places of each sentence pair are counted (S)."""
+    """Offset of the position counts of each sentence pair (S)."""
 
     @classmethod
     def of(cls, starts: np.ndarray, source_starts: np.ndarray) -> _Sizes:
@@ -86,13 +87,13 @@ class _Sizes:
 
 
 class DirectionTrainer:
-    """EM in one direction, a round at a time.
+    """EM in one direction, one round at a time.
 
     Args:
         bitext: The sentence pairs.
-        types: How many word types the explained side has, and the other.
-        backward: Whether the source is explained, by the target.
-        config: How.
+        types: Number of word types of the explained side, and of the other.
+        backward: Whether the source is explained by the target.
+        config: Settings.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class DirectionTrainer:
         )
 
     def round(self) -> float:
-        """One round of EM; returns the log-likelihood a word had before it."""
+        """One round of EM; returns the log-likelihood per word before it."""
         learned, config, longest = self.learned, self.config, self.bitext.longest
         counts, null_counts = np.zeros_like(learned.given), np.zeros_like(learned.given_null)
         size_counts = np.zeros(self.sizes.total)
@@ -140,14 +141,14 @@ class DirectionTrainer:
         return learned.likelihoods[-1]
 
     def take(self, counts: np.ndarray, null_counts: np.ndarray) -> None:
-        """The M step of the words: the counts, which are used up, become what is learned."""
+        """M step of the translation probabilities; the counts are overwritten."""
         concentration = self.config.concentration if self.config.estimate == "bayes" else 0.0
         maximize(counts, self.condition, self.conditions, concentration)
         maximize(null_counts, np.zeros(len(null_counts), np.int32), 1, concentration)
         self.learned.given, self.learned.given_null = counts, null_counts
 
     def _best_tension(self, distance: float, size_counts: np.ndarray, tension: float) -> float:
-        """Where the expected distance from the diagonal is the one that was counted."""
+        """Tension at which the expected distance from the diagonal equals the observed one."""
         low, high = TENSIONS
         sizes = self.sizes
         for _ in range(40):
@@ -155,7 +156,7 @@ class DirectionTrainer:
                 sizes.lengths, sizes.sources, sizes.starts, size_counts, tension, self.bitext.longest
             )
             if slope <= 0.0:
-                return tension  # one word a side: every tension is as good
+                return tension  # one word per side: any tension will do
             low, high = (tension, high) if mean < distance else (low, tension)
             step = tension + (distance - mean) / slope
             following = step if low < step < high else (low + high) / 2
@@ -166,11 +167,12 @@ class DirectionTrainer:
 
 
 def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
-    """A round of both directions together (Liang, Taskar & Klein 2006).
+    """One round of both directions jointly (Liang, Taskar & Klein 2006).
 
-    A link counts by the product of what the two directions think of it, and both learn from the same counts. A word
-    that explains too much in one direction is not confirmed by the other, so that most errors of rare words go; the two
-    likelihoods need not grow any more. The tensions stay.
+    A link counts by the product of its posteriors in the two directions, and both learn from the same counts. A word
+    that
+    explains too much in one direction is not confirmed by the other, which removes most errors of rare words; the two
+    likelihoods need no longer increase. The tensions stay.
     """
     bitext, one, other = forward.bitext, forward.learned, backward.learned
     counts = np.zeros_like(one.given)
@@ -192,7 +194,7 @@ def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
         *null_counts,
         bitext.longest,
     )
-    one.given[:] = counts  # in the memory of what was known before
+    one.given[:] = counts  # reuses the memory of the old parameters
     forward.take(one.given, null_counts[0])
     backward.take(counts, null_counts[1])
     for trainer, likelihood in zip((forward, backward), likelihoods, strict=True):
@@ -208,15 +210,15 @@ def best_of(
     backward: bool,
     null: float,
 ) -> np.ndarray:
-    """The likeliest source place of every explained word, -1 for nowhere.
+    """Most likely source position of every explained word, -1 for null.
 
     Args:
         learned: The direction.
-        bitext: Sentence pairs, those it has learned from or others.
-        given: The probability of each slot of the bitext.
-        given_null: That of each explained type from nowhere.
+        bitext: Sentence pairs, those of training or others.
+        given: Probability of each slot of the bitext.
+        given_null: Probability of each explained type given null.
         backward: Whether the source is explained.
-        null: The probability of nowhere.
+        null: Probability of null.
     """
     explained, starts, source_starts = _sides(bitext, backward=backward)
     return best_sources(
@@ -235,7 +237,7 @@ def best_of(
 
 
 def _sides(bitext: IndexedBitext, *, backward: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The explained words, where their sentences begin, and where those of the other side do."""
+    """Explained words, offsets of their sentences, and offsets of the other side's."""
     if backward:
         return bitext.source, bitext.source_starts, bitext.target_starts
     return bitext.target, bitext.target_starts, bitext.source_starts

@@ -1,13 +1,13 @@
-"""The loops of word alignment over flat arrays, compiled by numba where it is installed.
+"""Loops of word alignment over flat arrays, compiled by numba where it is installed.
 
-Without numba they run as they stand here, a hundred times slower: the plain twin. Everything is in the order of the
-words of a bitext, all sentences end to end; where a sentence begins is in its offsets.
+Without numba they run as plain Python, a hundred times slower. Arrays are in the order of the words of a bitext, all
+sentences concatenated; offsets give the beginning of each sentence.
 
-A *cell* is a source word and a target word of the same sentence pair, a *slot* a pair of word types that have a cell
+A *cell* is a source word and a target word of the same sentence pair, a *slot* a pair of word types with a cell
 somewhere. ``cells`` has the slot of every cell: that of source word ``i`` and target word ``j`` of sentence pair ``s``
-stands at ``cell_starts[s] + j * len(source) + i``. Both directions use the same cells.
+is at ``cell_starts[s] + j * len(source) + i``. Both directions use the same cells.
 
-Shape legend: ``S`` sentence pairs, ``N`` words of the side that is explained, ``K`` slots, ``V`` word types.
+Shape legend: ``S`` sentence pairs, ``N`` words of the explained side, ``K`` slots, ``V`` word types.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from isoglot.core.optional import compiled
 
 FLOOR = 1e-9
-"""What a word counts as the translation of another that it was never seen with, or hardly."""
+"""Translation probability of words that were never, or hardly, seen together."""
 
 
 @compiled
@@ -31,13 +31,12 @@ def index_cells(
     types: int,
     others: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Number the pairs of word types that meet: by source type, and those of one type as they come.
+    """Number the pairs of word types that co-occur: by source type, then by first occurrence.
 
-    No hashing: the sentences of one source type are gone through together, with a mark on every target type that it
-    has met.
+    No hashing: the sentences of one source type are processed together, with a mark on every target type it has met.
 
     Returns:
-        The cells, where those of each sentence begin (S + 1), where the slots of each source type begin (V + 1), and
+        The cells, the offsets of each sentence's cells (S + 1), the offsets of each source type's slots (V + 1), and
         the target type of each slot (K).
     """
     sentences = len(source_starts) - 1
@@ -88,9 +87,9 @@ def index_cells(
 
 @compiled
 def prior_row(place: int, length: int, sources: int, tension: float, prior: np.ndarray) -> float:
-    """Fill in ``exp(-tension * |i / sources - place / length|)`` for every source place i, from 1; returns their sum.
+    """Fill in ``exp(-tension * |i / sources - place / length|)`` for every source position i, from 1; return their sum.
 
-    Away from the diagonal each is the last times the same number, so that a row takes three exponentials.
+    Away from the diagonal each value is the last times a constant, so a row takes three exponentials.
     """
     middle = place * sources / length
     below = min(int(middle + 1e-9), sources)
@@ -127,27 +126,27 @@ def expect(
     size_counts: np.ndarray,
     longest: int,
 ) -> tuple[float, float]:
-    """The E step: adds expected counts of slots, of words from nowhere, and of places by the sizes of their sentences.
+    """E step: add expected counts of slots, of words aligned to null, and of positions by sentence sizes.
 
     Args:
-        words: What is explained (N).
-        starts: Where its sentences begin (S + 1).
-        source_starts: Where those of the other side begin (S + 1).
+        words: Explained words (N).
+        starts: Offsets of their sentences (S + 1).
+        source_starts: Offsets of the other side's sentences (S + 1).
         cells: See above.
         cell_starts: See above.
         backward: Whether the explained side is the cells' source.
-        given: The probability of each slot (K).
-        given_null: That of each word from nowhere (V).
-        tension: How strongly links keep to the diagonal.
-        null: The probability that a word comes from nowhere.
+        given: Probability of each slot (K).
+        given_null: Probability of each word given null (V).
+        tension: Strength of the diagonal prior.
+        null: Probability of null.
         counts: Added to (K).
         null_counts: Added to (V).
-        size_starts: Where each sentence pair's places are counted (S).
-        size_counts: Added to: how often a place has a link.
-        longest: The longest sentence.
+        size_starts: Offsets of each sentence pair's position counts (S).
+        size_counts: Added to: how often a position has a link.
+        longest: Length of the longest sentence.
 
     Returns:
-        The log-likelihood of the words, and the expected sum of -|i/m - j/n|.
+        Log-likelihood of the words, and the expected sum of -|i/m - j/n|.
     """
     likelihood, distance = 0.0, 0.0
     prior = np.empty(longest)
@@ -166,7 +165,7 @@ def expect(
                 joint[i] = prior[i] * share * given[cells[first + i * stride]]
                 total += joint[i]
             if total <= 0.0:
-                continue  # every probability has underflown: the word tells nothing
+                continue  # all probabilities have underflowed: the word is uninformative
             likelihood += math.log(total)
             null_counts[word] += nowhere / total
             size_counts[size_starts[s] + j] += 1.0 - nowhere / total
@@ -193,10 +192,10 @@ def posteriors(
     prior: np.ndarray,
     posterior: np.ndarray,
 ) -> float:
-    """Of one sentence: how likely each word comes from each source place, or from nowhere (the place behind the last).
+    """Posteriors of one sentence: probability of each word's source position, or of null (the last position).
 
     Returns:
-        The log-likelihood of its words.
+        Log-likelihood of its words.
     """
     likelihood = 0.0
     for j in range(length):
@@ -233,28 +232,28 @@ def expect_agreed(
     backward_counts: np.ndarray,
     longest: int,
 ) -> tuple[float, float]:
-    """An E step of both directions in which a link counts as far as both make it: the product of their posteriors.
+    """E step of both directions in which a link counts by the product of their posteriors.
 
     Args:
-        source: The source words, end to end.
-        source_starts: Where sentences begin (S + 1).
-        target: The target words.
-        target_starts: Where sentences begin (S + 1).
+        source: Source words, concatenated.
+        source_starts: Offsets of sentences (S + 1).
+        target: Target words.
+        target_starts: Offsets of sentences (S + 1).
         cells: See above.
         cell_starts: See above.
-        forward: The probability of each slot's target given its source (K).
-        forward_null: That of each target type from nowhere.
-        backward: The probability of each slot's source given its target (K).
-        backward_null: That of each source type from nowhere.
+        forward: Probability of each slot's target given its source (K).
+        forward_null: Probability of each target type given null.
+        backward: Probability of each slot's source given its target (K).
+        backward_null: Probability of each source type given null.
         tensions: Of the two directions.
-        null: The probability that a word comes from nowhere.
-        counts: Added to (K); both directions have the same.
-        forward_counts: Added to: target words from nowhere.
-        backward_counts: Added to: source words from nowhere.
-        longest: The longest sentence.
+        null: Probability of null.
+        counts: Added to (K); the same for both directions.
+        forward_counts: Added to: target words aligned to null.
+        backward_counts: Added to: source words aligned to null.
+        longest: Length of the longest sentence.
 
     Returns:
-        The log-likelihood of the target words, and of the source words.
+        Log-likelihood of the target words, and of the source words.
     """
     prior = np.empty(longest)
     one = np.zeros((longest, longest + 1))
@@ -282,7 +281,7 @@ def expect_agreed(
 def expected_distance(
     lengths: np.ndarray, sources: np.ndarray, starts: np.ndarray, size_counts: np.ndarray, tension: float, longest: int
 ) -> tuple[float, float]:
-    """The sum of -|i/m - j/n| that a tension leads one to expect, and how fast it grows with the tension."""
+    """Expected sum of -|i/m - j/n| at a tension, and its derivative."""
     prior = np.empty(longest)
     mean, slope = 0.0, 0.0
     for size in range(len(lengths)):
@@ -304,7 +303,7 @@ def expected_distance(
 
 @compiled
 def digamma(x: float) -> float:
-    """The derivative of the logarithm of the gamma function, for x above 0: recurrence up to 6, then its series."""
+    """Digamma function for x above 0: recurrence up to 6, then its asymptotic series."""
     value = 0.0
     while x < 6.0:
         value -= 1.0 / x
@@ -316,10 +315,11 @@ def digamma(x: float) -> float:
 
 @compiled
 def maximize(counts: np.ndarray, condition: np.ndarray, conditions: int, concentration: float) -> None:
-    """The M step, in place: counts become probabilities given the condition of each.
+    """M step, in place: counts become conditional probabilities.
 
     With a concentration above 0 it is variational Bayes under a symmetric Dirichlet prior: the exponential of the
-    expected logarithm.
+    expected
+    logarithm.
     """
     totals = np.zeros(conditions)
     for k in range(len(counts)):
@@ -350,7 +350,7 @@ def best_sources(
     null: float,
     longest: int,
 ) -> np.ndarray:
-    """The likeliest source place of every word (N), -1 for nowhere; arguments as for :func:`expect`."""
+    """Most likely source position of every word (N), -1 for null; arguments as for :func:`expect`."""
     best = np.empty(len(words), np.int32)
     prior = np.empty(longest)
     for s in range(len(starts) - 1):
@@ -374,7 +374,7 @@ def best_sources(
 def look_up(
     rows: np.ndarray, columns: np.ndarray, wanted_rows: np.ndarray, wanted_columns: np.ndarray, types: int
 ) -> np.ndarray:
-    """Where each wanted slot stands among others of the same types, -1 for those that are not there."""
+    """Index of each wanted slot among others of the same types, -1 if absent."""
     found = np.full(len(wanted_columns), -1, np.int64)
     place = np.zeros(types, np.int64)
     row_of = np.full(types, -1, np.int64)

@@ -1,4 +1,4 @@
-"""Which word translates which by an encoder's vectors: nothing is learned but the layer, a threshold and two means.
+"""Word alignment by an encoder's vectors: only the layer, a threshold and two means are learned.
 
 Shape legend: ``L`` layers, ``D`` hidden size.
 """
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.pharaoh import Links
 
-_NUMBERS = 2**25  # of the word vectors that are held at a time
+_NUMBERS = 2**25  # of word vectors in memory at a time
 
 
 @dataclass(eq=False, kw_only=True)
 class EncoderAligner:
-    """An encoder and the way its links are found; see :func:`fit_encoder_aligner`."""
+    """An encoder with the settings of its links; see :func:`fit_encoder_aligner`."""
 
     encoder: EncoderLike
     model: str
-    """What the encoder is called, or its folder: where it is looked for when the aligner is read from a file."""
+    """Name or folder of the encoder, where it is looked for when the aligner is read from a file."""
     config: EncoderLinksConfig
     languages: tuple[str, str] | None
     way: LinkSettings
     means_2D: tuple[torch.Tensor, torch.Tensor] | None
-    """The mean of either language in the layer; None where they are not removed."""
+    """Mean of either language in the layer; None if not subtracted."""
     choice: LayerChoice | None
-    """What was tried on gold links; None without them, and for one that was read from a file."""
+    """Results on gold links; None without them, and after reading from a file."""
     about: dict[str, Any]
-    """What it was fitted on, and what was tried there."""
+    """What it was fitted on, and results there."""
     usual: ClassVar[Symmetry] = "intersection"
-    """How its directions are made one where nobody says otherwise."""
+    """Default symmetrization."""
 
     @property
     def device(self) -> str:
@@ -71,19 +71,19 @@ class EncoderAligner:
         counts: PairCounts | None = None,
         progress: Progress = SILENT,
     ) -> Iterator[Links]:
-        """The links (source, target) of each pair, in order; some thousand words are held at a time.
+        """Links (source, target) of each pair, in order; some thousand words are held in memory at a time.
 
         A pair that is blank, one-sided or overlong has none.
 
         Args:
             pairs: Sentence pairs, as lists of words.
-            method: How the two directions are made one; layer and threshold were chosen for the intersection.
-            counts: Counts the pairs, if given.
-            progress: Shows how far it is.
+            method: Symmetrization; layer and threshold were chosen for the intersection.
+            counts: Updated with the numbers of pairs, if given.
+            progress: Progress in pairs.
 
         Raises:
-            ConfigError: There is no such method.
-            InputError: The encoder gives something that is no number.
+            ConfigError: The method is unknown.
+            InputError: A hidden state is not finite.
         """
         check_method(method)
         counts = PairCounts() if counts is None else counts
@@ -95,7 +95,7 @@ class EncoderAligner:
                 task.advance(len(chunk))
 
     def align(self, pairs: Iterable[Pair], method: Symmetry = "intersection") -> list[Links]:
-        """The links of all pairs; as :meth:`stream`."""
+        """Links of all pairs; as :meth:`stream`."""
         return list(self.stream(pairs, method))
 
     def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -124,11 +124,11 @@ class EncoderAligner:
         return found
 
     def facts(self) -> dict[str, Any]:
-        """How links are found, and what that was chosen by, as JSON holds it."""
+        """Settings of the links and what they were chosen by, as JSON."""
         return {"model": self.model, "way": self.way.facts(), "fitted": self.about}
 
     def origin(self) -> dict[str, Any]:
-        """Which encoder it reads with: its name or folder, and a hash of its weights."""
+        """Name or folder of the encoder, and a hash of its weights."""
         return {"model": self.model, "encoder_sha256": encoder_hash(self.encoder)}
 
     def save(self, path: str | Path) -> Path:
@@ -150,7 +150,7 @@ class EncoderAligner:
 
     @classmethod
     def load(cls, path: str | Path, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
-        """Read one from a file or folder.
+        """Read from a file or folder.
 
         Args:
             path: The file, or its folder.
@@ -159,15 +159,15 @@ class EncoderAligner:
 
         Raises:
             ConfigError: The encoder is another one.
-            CorruptFileError: The file is not what was written.
-            InputError: It is not one of ours.
-            StorageError: It cannot be read, or the encoder is not where it was.
+            CorruptFileError: The file is damaged.
+            InputError: It holds something else.
+            StorageError: It cannot be read, or the encoder is not found.
         """
         return cls.of_file(read_aligner(path, ENCODER), encoder, device=device)
 
     @classmethod
     def of_file(cls, found: AlignerFile, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
-        """The aligner of a file that was read; as :meth:`load`."""
+        """Aligner of a file that was read; as :meth:`load`."""
         from isoglot.model import load_encoder
 
         about = found.about
@@ -204,23 +204,23 @@ def fit_encoder_aligner(
     scratch: Path | None = None,
     progress: Progress = SILENT,
 ) -> EncoderAligner:
-    """Find the means of both languages and, where there are gold links, the best layer, rule and threshold.
+    """Compute the means of both languages and, with gold links, choose the best layer, rule and threshold.
 
     Args:
-        encoder: Any encoder; a table of static vectors, too.
-        pairs: Sentence pairs, as lists of words: with gold links some for development, not those to score on; without,
-            any of the kind that is to be aligned.
-        gold: Which word is which there. None: nothing is chosen, and the layer must be given.
-        config: How.
-        possible: Gold links that may be there; see :func:`isoglot.align.score_links`.
-        languages: Those of the two sides.
-        model: What the encoder is called, or its folder.
-        scratch: A folder for the word vectors of all layers; by default they are in memory.
-        progress: Shows how far it is.
+        encoder: Any encoder, or static vectors.
+        pairs: Sentence pairs, as lists of words: with gold links a development set, not the test; without, any of the
+            kind to be aligned.
+        gold: Gold links. None: nothing is chosen, and the layer must be given.
+        config: Settings; what is ``auto`` is chosen.
+        possible: Possible gold links; see :func:`isoglot.align.score_links`.
+        languages: Languages of the two sides.
+        model: Name or folder of the encoder.
+        scratch: Folder for temporary word vectors of all layers. Default: they are in memory.
+        progress: Progress of each step.
 
     Raises:
-        ConfigError: There is no such layer or language, or the layer is to be chosen without gold links.
-        InputError: No pair has words on both sides, or the gold links are not of these pairs.
+        ConfigError: A layer or language does not exist, or the layer is to be chosen without gold links.
+        InputError: No pair has words on both sides, or the gold links do not fit the pairs.
         StorageError: The scratch folder cannot be written to.
     """
     config = EncoderLinksConfig() if config is None else config

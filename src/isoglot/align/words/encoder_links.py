@@ -1,13 +1,12 @@
-"""Which word is which by the vectors of an encoder: two rules over the similarities of a sentence pair's words.
+"""Word alignment by similarity: two rules over the similarities of the words of a sentence pair.
 
-Both ask in either direction, and give links for each that :func:`isoglot.align.words.symmetrization.symmetrize` makes
-one.
+Both give links of either direction, which :func:`isoglot.align.words.symmetrization.symmetrize` combines.
 
-- ``argmax``: every word takes the most similar word of the other side. What both take is the intersection: words that
-  are each other's best (Jalili Sabet et al. 2020, SimAlign).
-- ``softmax``: the similarities of a word to those of the other side become probabilities, and all above a threshold are
-  links: none, one or several. What both directions have above it is the intersection (Dou & Neubig 2021, awesome-align,
-  whose similarities are ``dot`` at a temperature of 1).
+- ``argmax``: every word chooses the most similar word of the other side. The intersection links words that choose each
+  other (Jalili Sabet et al. 2020, SimAlign).
+- ``softmax``: the similarities of a word to the other side become probabilities, and all above a threshold are links:
+  none, one or several. The intersection is above it in both directions (Dou & Neubig 2021, awesome-align, with ``dot``
+  similarities and a temperature of 1).
 
 Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words of either side, padded, ``D`` hidden size.
 """
@@ -27,83 +26,83 @@ if TYPE_CHECKING:
     from isoglot.text.formats.pharaoh import Links
 
 Rule = Literal["argmax", "softmax"]
-"""``argmax``: a word's best; ``softmax``: all whose probability is above the threshold."""
+"""``argmax``: a word's most similar one; ``softmax``: all with a probability above the threshold."""
 RULES: tuple[Rule, ...] = get_args(Rule)
 Center = Literal["mean", "none"]
-"""``mean``: each language's mean is taken from its vectors; ``none``: they stay as they are."""
+"""``mean``: each language's mean is subtracted; ``none``: vectors unchanged."""
 CENTERS: tuple[Center, ...] = get_args(Center)
 Similarity = Literal["cosine", "dot"]
 
-_TIE = 1e-6  # similarities that differ by less are equal: sums come out otherwise in another batch
+_TIE = 1e-6  # smaller differences are rounding, which depends on the batch
 
 
 class EncoderLinksConfig(Config):
-    """How words are aligned by an encoder. What is ``auto`` is chosen where there are gold links."""
+    """Settings of word alignment by an encoder. What is ``auto`` is chosen on gold links."""
 
     layer: Literal["auto"] | int = "auto"
-    """the layer, 0 the embeddings, negative ones from the end"""
+    """the layer, 0 for the embeddings, negative ones from the end"""
     rule: Literal["auto", "argmax", "softmax"] = "auto"
-    """what is a link: a word's best, or all above a threshold; without gold links softmax"""
+    """how links are chosen: a word's most similar one, or all above a threshold; softmax without gold links"""
     threshold: Literal["auto"] | Annotated[float, Field(ge=0, lt=1)] = "auto"
-    """the probability above which there is a link, with softmax; without gold links 0.15"""
+    """probability above which there is a link, with softmax; 0.15 without gold links"""
     temperature: float = Field(0.05, gt=0)
-    """what similarities are divided by before the softmax"""
+    """divisor of similarities before the softmax"""
     similarity: Similarity = "cosine"
-    """the cosine of two vectors, or their product, which is larger for longer ones"""
+    """cosine of two vectors, or their dot product"""
     center: Literal["auto", "mean", "none"] = "auto"
-    """whether each language's mean is taken from its vectors; without gold links it is"""
+    """whether each language's mean is subtracted; it is without gold links"""
     pool: Literal["words", "word-first"] = "words"
     """a word is the mean of its subwords, or its first"""
     max_words: int = Field(100, ge=1)
-    """words a side at most; longer sentence pairs are left out, and counted"""
+    """maximum number of words per side; longer sentence pairs are left out, and counted"""
     sample: int = Field(2000, ge=1)
-    """sentence pairs that means and choices are of at most: the first ones"""
+    """maximum number of sentence pairs for means and choices: the first ones"""
 
     @field_validator("threshold")
     @classmethod
     def _threshold_is_of_softmax(cls, threshold: float | str, others: ValidationInfo) -> float | str:
         if others.data.get("rule") == "argmax" and threshold != "auto":
-            raise ValueError("is for the rule softmax, and argmax has none: leave it out")
+            raise ValueError("applies to the rule softmax only: leave it out with argmax")
         return threshold
 
 
 class WordVectors(NamedTuple):
-    """The words of some sentence pairs, padded with zeros; a word whose vector is all zeros has none, and no links."""
+    """Word vectors of some sentence pairs, padded with zeros; a word with a zero vector has no links."""
 
     source_LPMD: torch.Tensor
     target_LPND: torch.Tensor
     sizes_P2: torch.Tensor
-    """How many words the pairs have."""
+    """Numbers of words of the pairs."""
 
 
 class Similarities(NamedTuple):
-    """How similar the words of some sentence pairs are."""
+    """Similarities of the words of some sentence pairs."""
 
     values_LPMN: torch.Tensor
     real_LPMN: torch.Tensor
     """Whether both are words with a vector."""
     distance_PMN: torch.Tensor
-    """How far from the diagonal."""
+    """Distance from the diagonal."""
 
 
 class DirectedLinks(NamedTuple):
     """Links of both directions."""
 
     forward_LPMN: torch.Tensor
-    """Those in which words of the target choose words of the source."""
+    """Words of the target choose words of the source."""
     backward_LPMN: torch.Tensor
-    """Those in which words of the source choose words of the target."""
+    """Words of the source choose words of the target."""
 
 
 def similarities(
     words: WordVectors, means_2LD: tuple[torch.Tensor, torch.Tensor] | None = None, kind: Similarity = "cosine"
 ) -> Similarities:
-    """Every word of a sentence beside every word of the other.
+    """Similarities of every word of a sentence with every word of the other.
 
     Args:
         words: The words.
-        means_2LD: What is taken from the vectors of either side; None: nothing.
-        kind: Cosines or products.
+        means_2LD: Means to subtract from either side; None: none.
+        kind: Cosines or dot products.
     """
     sides = [words.source_LPMD, words.target_LPND]
     has_LPM, has_LPN = ((side != 0).any(dim=-1) for side in sides)
@@ -121,19 +120,19 @@ def similarities(
 
 
 def argmax_links(found: Similarities) -> DirectedLinks:
-    """A word's most similar one; of equals the one nearest to the diagonal, and of those the first."""
+    """Most similar word; ties by distance from the diagonal, then by order."""
     return DirectedLinks(_best(found, 2), _best(found, 3))
 
 
 def probabilities(found: Similarities, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """The softmax of the similarities, over the source (``forward``) and over the target; 0 where no word is."""
+    """Softmax of the similarities, over the source (``forward``) and over the target; 0 at padding."""
     logits_LPMN = (found.values_LPMN / temperature).masked_fill(~found.real_LPMN, -torch.inf)
     over = [logits_LPMN.softmax(dim).masked_fill(~found.real_LPMN, 0.0) for dim in (2, 3)]
     return over[0], over[1]
 
 
 def softmax_links(over: tuple[torch.Tensor, torch.Tensor], threshold: float) -> DirectedLinks:
-    """All links whose probability is above a threshold."""
+    """All links with a probability above a threshold."""
     return DirectedLinks(over[0] > threshold, over[1] > threshold)
 
 
@@ -147,7 +146,7 @@ def _best(found: Similarities, dim: int) -> torch.Tensor:
 
 
 def joined(links: DirectedLinks, method: Symmetry) -> list[list[Links]]:
-    """The links of every pair in every layer, both directions made one: lists by layer, then by pair."""
+    """Symmetrized links of every pair in every layer: lists by layer, then by pair."""
     if method in ("intersection", "union"):
         both = torch.logical_and if method == "intersection" else torch.logical_or
         return [[_listed(pair_MN) for pair_MN in layer_PMN] for layer_PMN in both(*links).cpu()]

@@ -1,8 +1,8 @@
-"""Bitext as numbers: word ids end to end, and which pairs of words meet in some sentence pair.
+"""Bitext as integers: concatenated word ids, and the pairs of word types that co-occur.
 
-Memory: 4 bytes a word of either side, 4 bytes a cell (a word beside a word of the other side), of which a word has at
-most ``longest``, and 4 bytes a pair of types that meet; while it is learned from, 32 more. All of it grows with the
-number of sentence pairs and no faster.
+Memory: 4 bytes per word of either side, 4 bytes per cell (a word paired with a word of the other side), of which a word
+has at most ``longest``, and 4 bytes per pair of types that co-occur; during training, 32 more. It grows linearly with
+the number of sentence pairs.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class PairCounts:
-    """What the sentence pairs of a bitext were."""
+    """Numbers of usable and unusable sentence pairs."""
 
     pairs: int = 0
-    """All of them."""
+    """Total."""
     blank: int = 0
-    """Pairs without a word on either side."""
+    """Pairs without words on either side."""
     one_sided: int = 0
     """Pairs with words on one side only."""
     overlong: int = 0
-    """Pairs with more words on a side than are allowed."""
+    """Pairs with more words on a side than allowed."""
 
     @property
     def used(self) -> int:
-        """Those that can be aligned."""
+        """Pairs that can be aligned."""
         return self.pairs - self.blank - self.one_sided - self.overlong
 
     def usable(self, source: Sequence[str], target: Sequence[str], longest: int) -> bool:
-        """Count a pair; whether it can be aligned."""
+        """Count a pair and return whether it can be aligned."""
         self.pairs += 1
         if not source or not target:
             self.blank += not source and not target
@@ -52,10 +52,10 @@ class PairCounts:
         return not long
 
     def check_any(self, longest: int) -> None:
-        """Refuse a bitext of which nothing can be aligned.
+        """Check that any pair can be aligned.
 
         Raises:
-            InputError: With what its pairs are.
+            InputError: None can; the message has the counts.
         """
         remedy = "give sentences with their translations"
         if not self.pairs:
@@ -69,15 +69,15 @@ class PairCounts:
             )
 
     def facts(self) -> dict[str, int]:
-        """The counts as JSON holds them."""
+        """The counts as JSON."""
         return {**asdict(self), "used": self.used}
 
 
 class WordIndex:
-    """Word types by number, in the order they come.
+    """Word types by number, in order of occurrence.
 
     Args:
-        known: Those that have a number already.
+        known: Word types that already have a number.
         case: Whether case counts.
     """
 
@@ -89,7 +89,7 @@ class WordIndex:
         return len(self.numbers)
 
     def flat(self, sentences: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of all words end to end, and where each sentence begins (and the last ends)."""
+        """Numbers of all words, concatenated, and sentence offsets."""
         starts = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(words) for words in sentences], out=starts[1:])
         every: Iterable[str] = chain.from_iterable(sentences)
@@ -102,7 +102,7 @@ class WordIndex:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IndexedBitext:
-    """Sentence pairs as numbers; see :func:`isoglot.align.words.em_loops.index_cells`."""
+    """Sentence pairs as integers; see :func:`isoglot.align.words.em_loops.index_cells`."""
 
     source: np.ndarray
     source_starts: np.ndarray
@@ -111,13 +111,13 @@ class IndexedBitext:
     cells: np.ndarray
     cell_starts: np.ndarray
     rows: np.ndarray
-    """Where the slots of each source type begin."""
+    """Offsets of the slots of each source type."""
     columns: np.ndarray
-    """The target type of each slot."""
+    """Target type of each slot."""
 
     @classmethod
     def of(cls, pairs: Sequence[Pair], source_words: WordIndex, target_words: WordIndex) -> IndexedBitext:
-        """The pairs, each with words on both sides; new words get numbers."""
+        """Index pairs with words on both sides; new words get numbers."""
         source, source_starts = source_words.flat([pair[0] for pair in pairs])
         target, target_starts = target_words.flat([pair[1] for pair in pairs])
         cells, cell_starts, rows, columns = index_cells(
@@ -136,16 +136,16 @@ class IndexedBitext:
 
     @property
     def row_of(self) -> np.ndarray:
-        """The source type of each slot."""
+        """Source type of each slot."""
         return np.repeat(np.arange(len(self.rows) - 1, dtype=np.int32), np.diff(self.rows))
 
     @property
     def longest(self) -> int:
-        """The words of the longest sentence of either side, at least 1."""
+        """Number of words of the longest sentence of either side, at least 1."""
         return int(max(np.diff(self.source_starts).max(initial=1), np.diff(self.target_starts).max(initial=1)))
 
     @property
     def bytes(self) -> int:
-        """What it takes up."""
+        """Memory use."""
         arrays = (self.source, self.target, self.cells, self.cell_starts, self.rows, self.columns)
         return sum(array.nbytes for array in arrays)

@@ -1,12 +1,12 @@
-"""A weighted dictionary from word-aligned bitext: real anchors for real languages.
+"""Weighted dictionary from word-aligned bitext: real anchors for real languages.
 
-Links are counted by the two words they join. A translation is kept where it is common enough for its word, seen often
-enough, and wanted by both sides. Weights are counts by default, not probabilities: who switches words
-(:mod:`isoglot.text.code_switching`) reads a dictionary in both directions and divides by the weights of a word, and
-then counts give p(target | source) and p(source | target) at once. With probabilities, a rare compound of which all
-three uses come from *discount* would weigh as much among the translations of *discount* as the word for it.
+Links are counted by the two words they join. A translation is kept if it is common enough for its word, seen often
+enough, and supported in both directions. Weights are counts by default, not probabilities: code-switching
+(:mod:`isoglot.text.code_switching`) reads a dictionary in both directions and normalizes by the weights of a word, so
+that counts give p(target | source) and p(source | target) at once. With probabilities, a rare compound all of whose
+three uses are translated by *discount* would weigh as much among the translations of *discount* as its proper one.
 
-Words are counted in their usual case, that which they mostly have inside sentences: *Die* at a beginning is *die*.
+Words are counted in their usual case, the most frequent one inside sentences: *Die* at a beginning is *die*.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from isoglot.text.formats.pharaoh import Links
 
-_OPENERS = frozenset('.:;!?•…"«»„“”‚‘([{—–-*。：；！？（「『')  # what a capital behind it need not mean anything
+_OPENERS = frozenset('.:;!?•…"«»„“”‚‘([{—–-*。：；！？（「『')  # after these, capitalization is uninformative
 _INSIDE = frozenset("-‑'’")
 
 
@@ -36,28 +36,28 @@ class InducedConfig(Config):
     """Which translations are kept."""
 
     min_count: int = Field(3, ge=1)
-    """links a translation needs"""
+    """minimum number of links of a translation"""
     min_share: float = Field(0.1, ge=0, le=1)
-    """the share of a word's links that a translation needs, p(target | source)"""
+    """minimum share of a word's links, p(target | source)"""
     min_agreement: float = Field(0.05, ge=0, le=1)
-    """what p(target | source) times p(source | target) must reach"""
+    """minimum of p(target | source) times p(source | target)"""
     max_translations: int = Field(3, ge=1)
-    """translations of a word at most, the most frequent ones"""
+    """maximum number of translations per word, the most frequent ones"""
     case: Literal["usual", "lower", "keep"] = "usual"
-    """words as they mostly are inside sentences, in lower case, or as they stand"""
+    """words in their usual case inside sentences, in lower case, or as they are"""
     kinds: Literal["words", "all"] = "words"
-    """words only, of letters, and no pair of the same letters; or numbers, signs and identical pairs too"""
+    """words of letters only, without pairs of the same spelling; or also numbers, signs and identical pairs"""
     weight: Literal["count", "probability"] = "count"
-    """the links of a pair, right in both directions, or p(target | source)"""
+    """number of links, valid in both directions, or p(target | source)"""
 
 
 class DictionaryConfig(Config):
-    """A dictionary from bitext that has no links yet."""
+    """Dictionary from bitext without links."""
 
     align: WordAlignConfig = Field(default_factory=WordAlignConfig)
-    """how words are aligned"""
+    """settings of word alignment"""
     symmetry: Symmetry = "intersection"
-    """how the two directions are made one: what both say is the cleanest"""
+    """symmetrization: the intersection is the most precise"""
     keep: InducedConfig = Field(default_factory=InducedConfig)
     """which translations are kept"""
 
@@ -68,20 +68,20 @@ def induce_dictionary(
     links: Sequence[Links],
     config: InducedConfig | None = None,
 ) -> list[Entry]:
-    """The dictionary of a bitext, frequent words first, and each word's likeliest translation first.
+    """Dictionary of a bitext, frequent words first, and each word's most likely translation first.
 
     >>> entries = induce_dictionary([["the", "cat"]] * 3, [["le", "chat"]] * 3, [[(0, 0), (1, 1)]] * 3)
     >>> [(entry.source, entry.target, entry.weight) for entry in entries]
     [('cat', 'chat', 3.0), ('the', 'le', 3.0)]
 
     Args:
-        source: The words of each source sentence.
-        target: Those of each target sentence.
-        links: Which is which; those of the intersection of two directions are the cleanest.
+        source: Words of each source sentence.
+        target: Words of each target sentence.
+        links: Links between them; the intersection of two directions is the most precise.
         config: Which translations are kept.
 
     Raises:
-        InputError: The numbers of sentences differ, or a link points past the words.
+        InputError: The numbers of sentences differ, or a link is out of range.
     """
     config = InducedConfig() if config is None else config
     if not len(source) == len(target) == len(links):
@@ -127,10 +127,11 @@ def _kept(joint: Counter[tuple[str, str]], config: InducedConfig) -> list[Entry]
 
 
 def usual_case(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
-    """Words in the case they mostly have inside sentences.
+    """Words in their most frequent case inside sentences.
 
-    A form that has a quarter of the uses of its word inside sentences stays as it is there: German *arbeiten* and
-    *Arbeiten* are two words.
+    A form with at least a quarter of the uses of its word inside sentences is kept there: German *arbeiten* and
+    *Arbeiten*
+    are two words.
 
     >>> usual_case([["Die", "Katze", "sieht", "die", "Katze"]])
     [['die', 'Katze', 'sieht', 'die', 'Katze']]
@@ -159,7 +160,7 @@ def usual_case(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
 
 
 def _free(words: Sequence[str]) -> list[bool]:
-    """Whether a capital means nothing there: at the beginning, or behind a sign that may end a sentence."""
+    """Whether capitalization is uninformative: at the beginning, or after a sign that may end a sentence."""
     return [place == 0 or words[place - 1][-1:] in _OPENERS for place in range(len(words))]
 
 
@@ -170,7 +171,7 @@ def _cased(sentences: Sequence[Sequence[str]], case: str) -> Sequence[Sequence[s
 
 
 def _is_word(word: str) -> bool:
-    """Letters, with hyphens and apostrophes among them.
+    """Whether a word consists of letters, with hyphens and apostrophes among them.
 
     >>> [_is_word(word) for word in ("peut-être", "l'", "表", "x1", "snake_case", "3.5", "-")]
     [True, True, True, False, False, False, False]

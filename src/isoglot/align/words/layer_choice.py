@@ -1,12 +1,8 @@
-"""The words of sentence pairs in the layers of one encoder, and batches of pairs of about the same size.
+"""Choice of the layer, rule and threshold of an encoder that find the gold links of some sentences best.
 
-Shape legend: ``L`` layers, ``P`` sentence pairs of a batch, ``M`` and ``N`` their words, padded, ``D`` hidden size.
+All are tried in one pass: the encoder reads the sentences once, and links and hits are counted.
 
-Which layer, rule and threshold of an encoder finds the gold links of some sentences best.
-
-Everything is tried in one pass: the encoder reads the sentences once, and what can be counted is counted.
-
-Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, ``D`` hidden size.
+Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, padded, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.text.formats.pharaoh import Links
 
-_NUMBERS = 2**22  # of the vectors of a batch, and of its similarities
+_NUMBERS = 2**22  # numbers of a batch's vectors, and of its similarities
 
 
 class PairedWords:
@@ -52,15 +48,15 @@ class PairedWords:
     Args:
         encoder: Any encoder.
         pairs: Sentence pairs as lists of words, none of them empty.
-        languages: Those of the sides, for encoders with parts for each.
-        layers: Which layers.
+        languages: Languages of the sides, for encoders with language-specific parts.
+        layers: Layer numbers, or ``all``.
         pool: Whether a word is the mean of its subwords or its first.
-        scratch: A folder for the vectors; by default they are in memory.
-        progress: Shows how far it is.
+        scratch: Folder for temporary vectors. Default: they are in memory.
+        progress: Progress in sentences.
 
     Raises:
-        ConfigError: There is no such layer or language.
-        InputError: A sentence is empty, or the encoder gives something that is no number.
+        ConfigError: A layer or language does not exist.
+        InputError: A sentence is empty, or a hidden state is not finite.
         StorageError: The folder cannot be written to.
     """
 
@@ -94,7 +90,7 @@ class PairedWords:
         self._sizes_P2 = np.stack([np.diff(starts) for starts in self._starts], axis=1)
 
     def means(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The mean of all words of either side in every layer (L x D); words without a vector do not count."""
+        """Mean of all words of either side in every layer (L × D); words without a vector do not count."""
         one, other = (
             torch.stack([torch.from_numpy(_mean(side[layer])) for layer in self.layers]).to(self.device)
             for side in self._sides
@@ -102,7 +98,7 @@ class PairedWords:
         return one, other
 
     def batches(self) -> Iterator[tuple[list[int], WordVectors]]:
-        """All pairs, those of a size together, with their numbers."""
+        """Batches of pairs of similar size, with their numbers."""
         order = np.lexsort((self._sizes_P2[:, 1], self._sizes_P2[:, 0]))[::-1]
         width = self._sides[0].hidden_size
         start = 0
@@ -136,12 +132,12 @@ def _mean(rows_ND: np.ndarray) -> np.ndarray:
 
 
 THRESHOLDS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-"""Those that are tried; above a half a word could have one link only."""
+"""Thresholds that are tried; above 0.5 a word could have one link only."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkSettings:
-    """One way to find links in an encoder's layers."""
+    """Settings of links in an encoder's layers."""
 
     layer: int
     rule: Rule
@@ -150,33 +146,33 @@ class LinkSettings:
     center: Center
 
     def facts(self) -> dict[str, Any]:
-        """It as JSON holds it."""
+        """JSON-serializable form."""
         return {"layer": self.layer, "rule": self.rule, "threshold": self.threshold, "center": self.center}
 
 
 @dataclass(frozen=True, kw_only=True)
 class TriedSettings:
-    """A way, and what it found of the gold links (the intersection of both directions)."""
+    """Settings and their scores on the gold links (intersection of both directions)."""
 
     way: LinkSettings
     scores: LinkScores
 
     def facts(self) -> dict[str, Any]:
-        """It as JSON holds it."""
+        """JSON-serializable form."""
         return {**self.way.facts(), **self.scores.facts()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerChoice:
-    """All that was tried, and what was chosen."""
+    """All settings that were tried, and the chosen one."""
 
     tried: tuple[TriedSettings, ...]
     chosen: TriedSettings
     pairs: int
-    """Sentence pairs it was tried on."""
+    """Number of sentence pairs."""
 
     def of_layers(self, rule: Rule, center: Center) -> list[TriedSettings]:
-        """The best of each layer by a rule, with or without means removed."""
+        """Best settings of each layer by a rule, with or without centering."""
         best: dict[int, TriedSettings] = {}
         for each in self.tried:
             way = each.way
@@ -187,7 +183,7 @@ class LayerChoice:
         return [best[layer] for layer in sorted(best)]
 
     def facts(self) -> dict[str, Any]:
-        """It as JSON holds it."""
+        """JSON-serializable form."""
         return {
             "pairs": self.pairs,
             "chosen": self.chosen.facts(),
@@ -203,16 +199,16 @@ def choose_layer(
     *,
     possible: Sequence[Links],
 ) -> LayerChoice:
-    """Try every layer by both rules, with and without means, and choose what has the lowest alignment error rate.
+    """Try every layer with both rules, with and without centering, and choose the lowest alignment error rate.
 
-    Of equals the first: argmax before softmax, means removed before not, lower layers before higher ones.
+    Ties by order: argmax before softmax, centered before not, lower layers before higher ones.
 
     Args:
-        words: The words of the sentence pairs.
-        means_2LD: The mean of either side in each layer.
-        gold: Which word is which, for each pair.
-        config: What is not ``auto`` there is given, and not chosen.
-        possible: Gold links that may be there, beside those that should.
+        words: Words of the sentence pairs.
+        means_2LD: Mean of either side in each layer.
+        gold: Gold links of each pair.
+        config: What is not ``auto`` there is fixed.
+        possible: Possible gold links, beside the sure ones.
     """
     thresholds = THRESHOLDS if config.threshold == "auto" else (config.threshold,)
     ways: list[tuple[Center, Rule, float | None]] = [
@@ -221,7 +217,7 @@ def choose_layer(
         for center in CENTERS
         for threshold in ((None,) if rule == "argmax" else thresholds)
     ]
-    counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, hits of sure ones and of all
+    counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, sure hits and possible hits
     for which, batch in words.batches():
         sure_PMN = _gold(batch, [gold[number] for number in which])
         all_PMN = sure_PMN | _gold(batch, [possible[number] for number in which])
@@ -244,10 +240,10 @@ def choose_layer(
 
 
 def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[Links] | None = None) -> None:
-    """Refuse gold links that are not of these pairs.
+    """Check that gold links fit the pairs.
 
     Raises:
-        InputError: There are fewer or more, none at all, or one points past the words.
+        InputError: Their number differs, there are none at all, or one is out of range.
     """
     for kind in [gold] if possible is None else [gold, possible]:
         if len(kind) != len(pairs):
@@ -272,7 +268,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
 
 
 def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
-    """What is used without gold links: what was measured to be best (docs/SPACES.md).
+    """Settings without gold links: the best ones measured (docs/SPACES.md).
 
     Raises:
         ConfigError: The layer is not given, and there are several.
@@ -299,7 +295,7 @@ def links_with(
     means_2D: tuple[torch.Tensor, torch.Tensor] | None,
     config: EncoderLinksConfig,
 ) -> DirectedLinks:
-    """The links of a batch of one layer, both directions."""
+    """Links of a batch of one layer, both directions."""
     means = None if means_2D is None else (means_2D[0][None], means_2D[1][None])
     found = similarities(batch, means, config.similarity)
     if way.threshold is None:
@@ -313,7 +309,7 @@ def _every(
     thresholds: Sequence[float],
     config: EncoderLinksConfig,
 ) -> Iterator[tuple[int, DirectedLinks]]:
-    """The links of every way but the layer, which are all at once; with the way's number."""
+    """Links of all settings but the layer, for all layers at once; with the number of the settings."""
     found = [similarities(batch, means_2LD if center == "mean" else None, config.similarity) for center in CENTERS]
     number = 0
     for each in found:

@@ -1,10 +1,10 @@
-"""How good links are beside gold ones: alignment error rate, precision, recall, F1 (Och & Ney 2003).
+"""Scores of links against gold: alignment error rate, precision, recall, F1 (Och & Ney 2003).
 
 Gold links may be sure or possible; a sure one is possible too. With A the links, S the sure and P the possible::
 
     precision = |A ∩ P| / |A|    recall = |A ∩ S| / |S|    AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 
-Where all gold is sure, AER is 1 - F1.
+If all gold is sure, AER is 1 - F1.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class LinkScores:
 
     @property
     def precision(self) -> float:
-        """The share of the links that are possible; 1 without links."""
+        """Share of the links that are possible; 1 without links."""
         return self.hit_possible / self.links if self.links else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of the sure links that were found; 1 where there are none."""
+        """Share of the sure links that were found; 1 if there are none."""
         return self.hit_sure / self.sure if self.sure else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of the two."""
+        """Harmonic mean of precision and recall."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
@@ -52,7 +52,7 @@ class LinkScores:
         return 1 - (self.hit_sure + self.hit_possible) / size if size else 0.0
 
     def facts(self) -> dict[str, float]:
-        """Everything as JSON holds it."""
+        """JSON-serializable form."""
         rates = {"aer": self.error_rate, "precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**rates, **asdict(self)}
 
@@ -62,16 +62,16 @@ def score_links(
     sure: Sequence[Iterable[tuple[int, int]]],
     possible: Sequence[Iterable[tuple[int, int]]] | None = None,
 ) -> LinkScores:
-    """Links against gold.
+    """Score links against gold.
 
     >>> scores = score_links([[(0, 0), (1, 1), (2, 1)]], [[(0, 0), (1, 1), (2, 2)]])
     >>> round(scores.precision, 3), round(scores.recall, 3), round(scores.error_rate, 3)
     (0.667, 0.667, 0.333)
 
     Args:
-        found: The links of each sentence pair; one that is there twice counts once.
-        sure: The gold ones.
-        possible: Gold ones that may be there; the sure ones need not be repeated. None: there are no others.
+        found: Links of each sentence pair; duplicates count once.
+        sure: Sure gold links.
+        possible: Possible gold links; the sure ones need not be repeated. None: there are no others.
 
     Raises:
         InputError: The numbers of sentence pairs differ.

@@ -1,12 +1,12 @@
-"""Two alignments of the same sentences, one in each direction, made one (Och & Ney 2003; Koehn et al. 2005).
+"""Symmetrization: two directions of word alignment combined (Och & Ney 2003; Koehn et al. 2005).
 
-A direction links every word of one side to at most one of the other. What both say is right most often, what either
-says is most complete; growing stands between the two.
+A direction links every word of one side to at most one of the other. The intersection is the most precise, the union
+the most complete; growing lies between the two.
 
-Growing depends on the order, for a link that is added takes two words. It is the published one: links are visited by
-their source word, then by their target word, those added ahead of the visit included; the neighbors of each by sides
-first (source before, target before, source behind, target behind), then by corners; and all that again until nothing
-is added. At the end come the links of the forward direction, then those of the backward one, each in the same order.
+Growing depends on the order, since a link that is added takes two words. It is the published order: links are visited
+by source word, then by target word, including those added ahead of the visit; the neighbors of each by sides first
+(previous source, previous target, next source, next target), then by corners; repeated until nothing is added. Finally
+the links of the forward direction are considered, then those of the backward one, each in the same order.
 
 >>> forward, backward = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1), (2, 1), (3, 3)]
 >>> for method in METHODS:
@@ -15,8 +15,6 @@ intersection [(0, 0), (1, 1)]
 union [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
 grow-diag [(0, 0), (1, 1), (1, 2), (2, 1)]
 grow-diag-final-and [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
-
-Two directions of a whole bitext made one, in one compiled loop.
 """
 
 from __future__ import annotations
@@ -34,38 +32,40 @@ if TYPE_CHECKING:
     from isoglot.text.formats.pharaoh import Links
 
 Symmetry = Literal["intersection", "union", "grow-diag", "grow-diag-final-and"]
-"""``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, from it, neighbors (also
-diagonal ones) in the union of which a word has no link yet; ``grow-diag-final-and``: then also links of words that both
-have none."""
+"""``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, starting from it,
+adjacent links of the union (also diagonally) with an unlinked word; ``grow-diag-final-and``: then also links between
+two unlinked words."""
 METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
 
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 def check_method(method: Symmetry) -> None:
-    """Refuse what is no way to make two directions one.
+    """Check the name of a symmetrization method.
 
     Raises:
-        ConfigError: There is no such method.
+        ConfigError: It is unknown.
     """
     if method not in METHODS:
         raise ConfigError(
-            f"no method {shown(method)}", remedy=nearest_name(str(method), METHODS), code="config.unknown-name"
+            f"unknown symmetrization method {shown(method)}",
+            remedy=nearest_name(str(method), METHODS),
+            code="config.unknown-name",
         )
 
 
 def symmetrize(
     forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], method: Symmetry = "grow-diag-final-and"
 ) -> Links:
-    """The links of a sentence pair that a method makes of two directions, in order.
+    """Combine the links of two directions of a sentence pair, sorted.
 
     Args:
         forward: Links (source, target) of the direction that explains the target.
         backward: Those of the direction that explains the source; also (source, target).
-        method: How.
+        method: Symmetrization method.
 
     Raises:
-        ConfigError: There is no such method.
+        ConfigError: The method is unknown.
     """
     check_method(method)
     one, other = set(forward), set(backward)
@@ -85,7 +85,7 @@ def symmetrize(
     before = -1
     while before != len(links):
         before = len(links)
-        for i, j in sorted(union):  # all links are in it; those added on the way count at once
+        for i, j in sorted(union):  # links added on the way are visited too
             if (i, j) not in links:
                 continue
             for a, b in _NEIGHBORS:
@@ -117,17 +117,17 @@ def merge(
     """Symmetrize all sentences at once; the compiled twin of :func:`symmetrize`, which works on sets.
 
     Args:
-        forward: The source place of each target word, or -1.
-        backward: The target place of each source word, or -1.
-        source_starts: Where sentences begin (S + 1).
+        forward: Source position of each target word, or -1.
+        backward: Target position of each source word, or -1.
+        source_starts: Offsets of sentences (S + 1).
         target_starts: Likewise.
         grow: Whether neighbors are added to the intersection.
-        final: Whether links between words without any are added then.
-        union: Everything either has.
-        longest: The longest sentence.
+        final: Whether links between two unlinked words are added then.
+        union: Whether to return all links of either.
+        longest: Length of the longest sentence.
 
     Returns:
-        Where the links of each sentence begin (S + 1), and the source and the target place of each link, in order.
+        Offsets of the links of each sentence (S + 1), and the source and the target position of each link, sorted.
     """
     link_starts = np.zeros(len(source_starts), np.int64)
     sources = np.empty(len(forward) + len(backward), np.int32)

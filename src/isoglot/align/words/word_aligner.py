@@ -1,12 +1,10 @@
-"""Which word translates which: an aligner learned from bitext in both directions, kept in a file, used on any pairs.
+"""Word aligner trained on bitext in both directions, saved to a file, applied to any sentence pairs.
 
 >>> pairs = [("the house".split(), "das haus".split()), ("the book".split(), "das buch".split())]
 >>> pairs += [("a book".split(), "ein buch".split())]
 >>> aligner = train_aligner(pairs)
 >>> aligner.align([("a house".split(), "ein haus".split())])
 [[(0, 0), (1, 1)]]
-
-A word aligner as one file of arrays, and which of the two kinds it is.
 """
 
 from __future__ import annotations
@@ -33,29 +31,29 @@ if TYPE_CHECKING:
     from isoglot.align.words.indexed_bitext import Pair
     from isoglot.text.formats.pharaoh import Links
 
-_CHUNK = 10_000  # sentence pairs that are aligned together
+_CHUNK = 10_000  # sentence pairs aligned at a time
 
 
 @dataclass(eq=False, kw_only=True)
 class WordAligner:
-    """What was learned in both directions; see :func:`train_aligner`."""
+    """Word aligner of both directions; see :func:`train_aligner`."""
 
     config: WordAlignConfig
     languages: tuple[str, str] | None
     words: tuple[tuple[str, ...], tuple[str, ...]]
-    """The word types of the source and the target."""
+    """Word types of the source and the target."""
     rows: np.ndarray
-    """Where the entries of each source type begin."""
+    """Offsets of the entries of each source type."""
     columns: np.ndarray
-    """The target type of each entry."""
+    """Target type of each entry."""
     forward: DirectionModel
     """The target explained by the source."""
     backward: DirectionModel
     """The source explained by the target."""
     counts: PairCounts
-    """What it was learned from."""
+    """Numbers of training pairs."""
     usual: ClassVar[Symmetry] = "grow-diag-final-and"
-    """How its directions are made one where nobody says otherwise."""
+    """Default symmetrization."""
     device: ClassVar[str] = "cpu"
     """Where it computes."""
 
@@ -67,19 +65,19 @@ class WordAligner:
         counts: PairCounts | None = None,
         progress: Progress = SILENT,
     ) -> Iterator[Links]:
-        """The links (source, target) of each pair, in order; a few thousand pairs are held at a time.
+        """Links (source, target) of each pair, in order; a few thousand pairs are held in memory at a time.
 
         A pair that is blank, one-sided or overlong has none. A word that was not seen in training stays near the
         diagonal.
 
         Args:
             pairs: Sentence pairs, as lists of words.
-            method: How the two directions are made one.
-            counts: Counts the pairs, if given.
-            progress: Shows how far it is.
+            method: Symmetrization method.
+            counts: Updated with the numbers of pairs, if given.
+            progress: Progress in pairs.
 
         Raises:
-            ConfigError: There is no such method.
+            ConfigError: The method is unknown.
         """
         check_method(method)
         counts = PairCounts() if counts is None else counts
@@ -95,7 +93,7 @@ class WordAligner:
                 task.advance(len(chunk))
 
     def align(self, pairs: Iterable[Pair], method: Symmetry = "grow-diag-final-and") -> list[Links]:
-        """The links of all pairs; as :meth:`stream`."""
+        """Links of all pairs; as :meth:`stream`."""
         return list(self.stream(pairs, method))
 
     def _links(self, pairs: Sequence[Pair], words: Sequence[WordIndex], method: Symmetry) -> list[Links]:
@@ -121,7 +119,7 @@ class WordAligner:
         return [links[start:stop] for start, stop in pairwise(starts.tolist())]
 
     def translations(self, word: str, limit: int = 5) -> list[tuple[str, float]]:
-        """The likeliest target words of a source word, with their probabilities given it; case as in training."""
+        """Most likely target words of a source word, with their probabilities given it; case as in training."""
         word = word.lower() if self.config.case == "lower" else word
         number = {each: place for place, each in enumerate(self.words[0])}.get(word)
         if number is None:
@@ -131,18 +129,18 @@ class WordAligner:
         return [(self.words[1][self.columns[slot]], float(self.forward.given[slot])) for slot in order]
 
     def facts(self) -> dict[str, Any]:
-        """What was learned, in numbers, as JSON holds it."""
+        """Statistics of the training, as JSON."""
         return {
             "tension": {"forward": self.forward.tension, "backward": self.backward.tension},
             "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
         }
 
     def origin(self) -> dict[str, Any]:
-        """No encoder: all it knows is in it."""
+        """Empty: it needs no encoder."""
         return {}
 
     def save(self, path: str | Path) -> Path:
-        """Write it as one safetensors file, or as ``aligner.safetensors`` in a folder; returns the file.
+        """Write to one safetensors file, or to ``aligner.safetensors`` in a folder; returns the file.
 
         Raises:
             StorageError: The file cannot be written.
@@ -168,18 +166,18 @@ class WordAligner:
 
     @classmethod
     def load(cls, path: str | Path) -> WordAligner:
-        """Read one from a file or folder.
+        """Read from a file or folder.
 
         Raises:
-            CorruptFileError: The file is not what was written.
-            InputError: It is not one of ours.
+            CorruptFileError: The file is damaged.
+            InputError: It holds something else.
             StorageError: It cannot be read.
         """
         return cls.of_file(read_aligner(path, STATISTICAL))
 
     @classmethod
     def of_file(cls, found: AlignerFile) -> WordAligner:
-        """The aligner of a file that was read."""
+        """Aligner of a file that was read."""
         about, arrays = found.about, found.arrays
         words = [tuple(arrays[f"{side}_words"].tobytes().decode().split("\n")) for side in ("source", "target")]
         directions = [
@@ -209,13 +207,13 @@ def train_aligner(
     languages: tuple[str, str] | None = None,
     progress: Progress = SILENT,
 ) -> WordAligner:
-    """Learn from sentence pairs which words translate each other, in both directions.
+    """Train a word aligner on sentence pairs, in both directions.
 
     Args:
         pairs: Sentence pairs, as lists of words. Those that are blank, one-sided or overlong are counted and left out.
-        config: How.
-        languages: Those of the two sides, for the record.
-        progress: Shows how far it is.
+        config: Settings.
+        languages: Languages of the two sides, for the record.
+        progress: Progress in rounds.
 
     Raises:
         InputError: No pair has words on both sides, or a word has a line break.
@@ -228,7 +226,7 @@ def train_aligner(
     bitext = IndexedBitext.of(usable, source_words, target_words)
     del usable
     for word in (*source_words.numbers, *target_words.numbers):
-        if "\n" in word:  # which stands between words in the file of an aligner
+        if "\n" in word:  # separates words in the file
             raise InputError(
                 f"the word {shown(word)} has a line break", remedy="cut the text there", code="input.malformed-line"
             )
@@ -249,10 +247,10 @@ def train_aligner(
     directions = [trainer.learned for trainer in trainers]
     del trainers
     for learned in directions:
-        # In single precision from here on, so that what is read from a file is what was learned.
+        # Single precision from here on, as in the file.
         learned.given, learned.given_null = learned.given.astype(np.float32), learned.given_null.astype(np.float32)
     forward, backward_ = directions
-    kept = (forward.given > FLOOR) | (backward_.given > FLOOR)  # the others count as never seen
+    kept = (forward.given > FLOOR) | (backward_.given > FLOOR)  # the others count as unseen
     rows = np.zeros(types[0] + 1, np.int64)
     np.cumsum(np.bincount(bitext.row_of[kept], minlength=types[0]), out=rows[1:])
     for learned in directions:
@@ -275,7 +273,7 @@ _KIND = "word aligner"
 
 
 class AlignerFile(NamedTuple):
-    """What stands in a file."""
+    """Content of an aligner's file."""
 
     file: Path
     kind: str
@@ -284,7 +282,7 @@ class AlignerFile(NamedTuple):
 
 
 def write_aligner(path: str | Path, kind: str, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
-    """Write one to a file, or to ``aligner.safetensors`` in a folder; returns the file.
+    """Write to a file, or to ``aligner.safetensors`` in a folder; returns the file.
 
     Raises:
         StorageError: The file cannot be written.
@@ -295,15 +293,15 @@ def write_aligner(path: str | Path, kind: str, about: dict[str, Any], arrays: di
 
 
 def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
-    """Read one from a file or folder.
+    """Read from a file or folder.
 
     Args:
         path: The file, or its folder.
-        kind: Which kind is wanted; None: any.
+        kind: Required kind; None: any.
 
     Raises:
-        CorruptFileError: The file is not what was written.
-        InputError: It is not one of ours, or of another kind.
+        CorruptFileError: The file is damaged.
+        InputError: It holds something else, or another kind.
         StorageError: It cannot be read.
     """
     file = aligner_path(path)
@@ -320,18 +318,18 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
 
 
 def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> WordAligner | EncoderAligner:
-    """An aligner of either kind, from what ``isoglot align links`` wrote.
+    """Read an aligner of either kind, as written by ``isoglot align links``.
 
     Args:
         path: The file, or its folder.
-        model: Where the encoder of the second kind is now; None: where it was.
+        model: Current location of the encoder, for the second kind; None: the recorded one.
         device: Where it computes.
 
     Raises:
-        ConfigError: A model is named for an aligner that has none, or it is another one.
-        CorruptFileError: The file is not what was written.
-        InputError: It is not one of ours.
-        StorageError: It cannot be read, or the encoder is not where it was.
+        ConfigError: A model is given for an aligner that has none, or it is another one.
+        CorruptFileError: The file is damaged.
+        InputError: It holds something else.
+        StorageError: It cannot be read, or the encoder is not found.
     """
     found = read_aligner(path)
     if found.kind == ENCODER:
@@ -350,5 +348,5 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
 
 
 def aligner_path(path: str | Path) -> Path:
-    """The file that is meant: itself, or the one in a folder."""
+    """The file itself, or the one in a folder."""
     return array_path(path, FILE)
