@@ -27,6 +27,16 @@ def test_bars_are_as_long_as_their_values() -> None:
     assert drawn.count("stroke-width='1.2'") == 1
 
 
+def test_a_long_legend_has_rows() -> None:
+    kinds = {f"a long name of bar {number}": Bar(1.0) for number in range(5)}
+    places = [
+        (float(x), int(y))
+        for x, y in re.findall(r"<text x='([0-9.]+)' y='(\d+)' class='name'", bar_chart({"one": kinds}, across="x"))
+    ]
+    assert len({y for _, y in places}) == 2
+    assert all(x + 7 * len("a long name of bar 0") < 720 for x, _ in places)
+
+
 def test_bars_of_nothing_can_be_drawn() -> None:
     assert "one" in bar_chart({"one": {"a": Bar(0.0)}}, across="x")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from isoglot.report.study import (
-    emergence_finding,
     loss_chart,
     loss_finding,
     paper_finding,
@@ -19,6 +18,9 @@ from isoglot.report.study import (
     study_results,
     verdict_finding,
 )
+from isoglot.report.study_emergence import emergence_finding
+from isoglot.report.study_figures import write_figures
+from isoglot.study.study import Study
 from isoglot.study.tables.paper_comparison import ArmLoss
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
 from tests.study.test_factorial import made_up
@@ -41,7 +43,7 @@ def test_the_page_shows_every_part(study: MadeUpStudy) -> None:
     assert headings[-2:] == ["All scores", "What ran"]
     assert "57.0 ± " in page
     assert "not cooled down" in page
-    assert len(re.findall(r"<svg", page)) == 4  # differences, P@1, CKA over training, CKA by layer
+    assert len(re.findall(r"<svg", page)) == 5  # differences; P@1, CKA and probe over training; CKA by layer
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
@@ -54,7 +56,10 @@ def test_findings_follow_the_numbers(study: MadeUpStudy) -> None:
     same = [replace(loss, value=0.1, half=0.5) for loss in results.losses]
     assert loss_finding(same, "Default") == "None of the 2 arms differs from Default by more than the intervals"
     assert results.paper is not None
-    assert paper_finding(results.paper) == "3 of 6 differences to Default have the sign that the paper prints"
+    assert (
+        paper_finding(results.paper, results.deltas)
+        == "3 of 6 differences to Default have the sign that the paper prints"
+    )
 
 
 def test_outcomes_are_counted(study: MadeUpStudy) -> None:
@@ -79,6 +84,10 @@ def test_bars_begin_at_zero_and_are_as_long_as_the_difference() -> None:
     assert "-4.0 ± 1.0" in drawing
 
 
+def test_arms_that_do_not_differ_at_all_are_drawn() -> None:
+    assert "A: +0.0" in loss_chart([ArmLoss(pair="en-de", arm="A", task="nli", value=0.0, half=0.0, paper=None)])
+
+
 def test_a_study_without_numbers_has_a_page(tmp_path: Path) -> None:
     page = study_page(MadeUpStudy(tmp_path, []))
     assert "What ran" in page
@@ -89,9 +98,25 @@ def test_many_arms_are_drawn_in_several_figures_each_with_the_first_arm(study: M
     results = study_results(study)
     curves = [replace(results.curves[0], arm=f"arm {number}") for number in range(11)]
     page = results_page(replace(results, curves=curves, losses=[], similarity=[]))
-    assert len(re.findall("<svg", page)) == 4  # twice P@1 and CKA
-    assert len(re.findall(r"class='name' [^>]*>arm 0<", page)) == 4
-    assert len(re.findall(r"class='name' [^>]*>arm 7<", page)) == 2
+    assert len(re.findall("<svg", page)) == 6  # twice P@1, CKA and the probe
+    assert len(re.findall(r"class='name' [^>]*>arm 0<", page)) == 6
+    assert len(re.findall(r"class='name' [^>]*>arm 7<", page)) == 3
+
+
+def test_emergence_is_one_file_with_three_charts_and_tokens_to_thresholds(study: MadeUpStudy) -> None:
+    (drawing,) = (path.read_text() for path in write_figures(study) if path.stem == "emergence-en-de")
+    for axis in ("translation found (P@1), %", "debiased CKA, mean of layers", "language told by a probe, %"):
+        assert f">{axis}</text>" in drawing
+    assert ">chance</text>" in drawing
+    said = " ".join(re.findall(r"class='note'>(.*?)</text>", drawing))
+    assert "Million tokens until P@1 is 10/25/50 %: Default 1.68/8/–, No anchors" in said
+
+
+def test_a_published_study_without_a_probe_has_its_page() -> None:
+    study = Study.open(Path(__file__).parents[2] / "results" / "wu2020-en-de-2B")
+    page = study_page(study)
+    assert "57 % of translations after 2 billion tokens" in page
+    assert "language told by a probe" not in page
 
 
 def test_the_factorial_study_has_its_own_page(tmp_path: Path) -> None:

@@ -63,4 +63,6 @@ def numbers_of_table1() -> list[Number]:
                 if tokens:
                     found.append(Number("emergence_p1", p1 - abs(layer - 1) / 100, {**where, "tokens": tokens}))
                     found.append(Number("emergence_cka", 0.4 + more, {**where, "tokens": tokens}))
+                    found.append(Number("emergence_probe", 0.9 + more, {**where, "tokens": tokens}))
+            found.append(Number("emergence_probe", 0.6, {**untrained, "tokens": 0}))
     return found

@@ -18,6 +18,15 @@ def test_curves_have_the_best_layer_of_each_moment_and_begin_untrained(tmp_path:
     assert curves[0].layer == 1
     assert curves[0].cka[0] == pytest.approx((0, 0.3))
     assert curves[0].cka[-1] == pytest.approx((16_000_000, 0.4 + 0.08 / 3))
+    assert [tokens for tokens, _ in curves[0].probe] == list(MOMENTS)
+    assert [value for _, value in curves[0].probe] == pytest.approx([0.6] + [0.9 + 0.08 / 3] * 3)
+
+
+def test_a_study_without_a_probe_has_curves(tmp_path: Path) -> None:
+    numbers = [one for one in numbers_of_table1() if one.measure != "emergence_probe"]
+    curves = emergence_curves(MadeUpStudy(tmp_path, numbers))
+    assert curves[0].probe == ()
+    assert "probe" not in threshold_table(curves).text()
 
 
 def test_seeds_are_averaged_before_the_best_layer_is_chosen(tmp_path: Path) -> None:
@@ -45,3 +54,4 @@ def test_tokens_to_a_threshold_are_interpolated_over_the_logarithm(tmp_path: Pat
     row = threshold_table(curves).dicts()[0]
     assert row["to_25"] == pytest.approx(8_000_000)
     assert (row["to_50"], row["to_50_censored"]) == (None, "never")
+    assert row["probe"] == pytest.approx(0.9 + 0.08 / 3)

@@ -13,6 +13,8 @@ import pytest
 from isoglot.core.artifact import load_arrays
 from isoglot.core.errors import StorageError
 from isoglot.core.progress import SILENT
+from isoglot.report.study import study_page
+from isoglot.report.study_figures import write_figures
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import verify
 from isoglot.study.data import StudyData, data_from
@@ -24,6 +26,7 @@ from isoglot.study.numbers import RESAMPLES
 from isoglot.study.steps import Step
 from isoglot.study.store import source_hash
 from isoglot.study.study import Study
+from isoglot.study.tables.multilingual_tables import differences_in_setting
 from isoglot.study.tables.results import result_tables
 from isoglot.transfer.shift_protocol import GRID
 from tests.errors import raises
@@ -182,11 +185,31 @@ def test_token_sets_and_examples_stand_beside_the_grid(steering: Study) -> None:
 
 
 def test_tables_of_steering(steering: Study) -> None:
-    grid, sets = result_tables(steering)
-    assert grid.column("direction") == ["en → fr", "fr → en"]
+    bleu, rates, outside, sets = result_tables(steering)
+    assert bleu.column("direction")[:2] == rates.column("direction")[:2] == ["en → fr", "fr → en"]
+    assert len(bleu.rows) == 12  # all that the paper prints
     best = max(number.value for number in steering.numbers().select("bleu1", source="en"))
-    assert str(grid.column("bleu")[0]).startswith(f"{best:.1f} ±")
-    assert sets.column("language") == ["en", "fr"]
+    assert bleu.column("best_bleu1")[0] == pytest.approx(best)
+    assert bleu.column("best_bleu1_paper")[0] == 12.18
+    assert outside.column("direction") == ["en → fr", "fr → en"]
+    assert sets.column("language")[:2] == ["en", "fr"]
+    assert sets.column("size_paper")[:2] == [9140, 8552]
+
+
+def test_numbers_of_the_paper_are_labeled_where_the_encoder_is_another(steering: Study) -> None:
+    numbers = steering.numbers()
+    assert differences_in_setting(numbers) == ["2 layers", "trained here"]
+    for table in result_tables(steering)[:2]:
+        assert "paper*" in table.text()
+        assert "Ours is another setting (2 layers, trained here)" in table.text()
+
+
+def test_figures_of_steering(steering: Study) -> None:
+    names = [path.stem for path in write_figures(steering)]
+    for way in ("en-fr", "fr-en"):
+        assert {f"figure8-{way}", f"figure8-{way}-grid"} <= set(names)
+    assert "No decoded token" in (page := study_page(steering)) or "A shift at layer" in page
+    assert "Token sets (Table 3)" in page
 
 
 # --- a released encoder ---
@@ -265,9 +288,14 @@ def test_a_shift_is_tested_on_the_same_examples_with_an_alpha_of_the_grid(shifte
 
 def test_the_table_of_a_shift(shifted: Study) -> None:
     (table,) = result_tables(shifted)
-    assert table.column("arm") == ["all layers", "upper half", "upper half, shift", "α"]
-    score = shifted.numbers().select("nli", arm="tune-upper", language="fr").one.value
-    assert str(table.column("fr")[1]).startswith(f"{score:.1f} ±")
+    rows = {row["language"]: row for row in table.dicts()}
+    assert list(rows)[:2] == ["en", "fr"]
+    assert rows["fr"]["tune-upper"] == shifted.numbers().select("nli", arm="tune-upper", language="fr").one.value
+    assert (rows["fr"]["tune-all_paper"], rows["en"]["tune-all_paper"]) == (70.42, 80.86)
+    assert rows["mean of fr"]["tune-upper+shift_paper"] == 72.42
+    assert rows["mean without en"]["tune-upper_paper"] == 61.8
+    assert rows["mean without en"]["tune-upper"] == rows["fr"]["tune-upper"]
+    assert "in the paper by +3.8 and +0.4" in study_page(shifted)
 
 
 # --- data size ---
@@ -332,19 +360,34 @@ def test_a_chosen_layer_is_no_better_than_the_best(sizes: Study) -> None:
 
 
 def test_the_table_of_sizes(sizes: Study) -> None:
-    (table,) = result_tables(sizes)
+    table, by_language = result_tables(sizes)
+    assert by_language.column("system") == table.column("system")
+    assert by_language.column("word_mrr_fr") == pytest.approx(table.column("mrr"))  # French is the only other language
     assert list(zip(table.column("system"), table.column("sentences"), table.column("window"), strict=True)) == [
         ("encoder, untrained", None, None),
         ("encoder", 100, 12),
         ("encoder", 100, 32),
         ("encoder, equal epochs", 100, 32),
-        ("glove", 100, None),
-        ("word2vec", 100, None),
+        ("GloVe", 100, None),
+        ("Word2Vec", 100, None),
         ("encoder", 200, 12),
         ("encoder", 200, 32),
-        ("glove", 200, None),
-        ("word2vec", 200, None),
+        ("GloVe", 200, None),
+        ("Word2Vec", 200, None),
     ]
+
+
+def test_figures_of_sizes(sizes: Study) -> None:
+    paths = {path.stem: path.read_text() for path in write_figures(sizes)}
+    assert set(paths) == {
+        *("sizes-mrr", "figure1-mrr", "figure3-mrr", "figure5-mrr"),
+        *("sizes-nli", "figure2-nli", "figure4-nli", "figure6-nli"),
+    }
+    for system in ("Word2Vec", "GloVe", "encoder, 12 tokens", "encoder, 32 tokens", "untrained encoder"):
+        assert f">{system}</text>" in paths["sizes-mrr"]
+    page = study_page(sizes)
+    assert "Best by sentences of text in each language" in page
+    assert page.count("<svg") == 8
 
 
 # --- parts ---

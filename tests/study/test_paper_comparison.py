@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from isoglot.report.study import study_page
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.study.numbers import Number
-from isoglot.study.tables.paper_comparison import arm_losses, paper_table
-from isoglot.study.tables.results import file_table, result_table, run_table
+from isoglot.study.tables.paper_comparison import arm_losses, loss_table, paper_table
+from isoglot.study.tables.results import closing_tables, file_table, result_table, run_table, score_tables
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
 
 
@@ -45,9 +46,7 @@ def test_the_printed_table_stands_beside_ours(study: MadeUpStudy) -> None:
     rows = {row["arm"]: row for row in table.dicts()}
     assert len(rows) == 10
     assert rows["Default"]["nli_paper"] == pytest.approx((73.6 + 68.7 + 68.3) / 3)
-    assert rows["No anchors"]["nli_paper_delta"] == -1.1
     assert rows["No anchors"]["nli_ours"] == 57.0
-    assert rows["No anchors"]["nli_ours_delta"] == pytest.approx(-3)
     assert rows["sep-l1-6"]["nli_ours"] is None
     assert "57.0 ± " in table.text()
 
@@ -63,7 +62,62 @@ def test_where_languages_are_shared_the_printed_mean_is_over_those(tmp_path: Pat
     assert table is not None
     row = next(row for row in table.dicts() if row["arm"] == "No anchors")
     assert row["nli_paper"] == 72.1
-    assert row["nli_paper_delta"] == pytest.approx(72.1 - 73.6)
+    deltas = loss_table(MadeUpStudy(tmp_path, numbers))
+    assert deltas is not None
+    assert deltas.dicts()[0]["nli_paper"] == pytest.approx(72.1 - 73.6)
+
+
+def test_differences_are_to_default_and_of_sep_arms_to_default_anchors_too(tmp_path: Path) -> None:
+    arms = {"default": "Default", "default-anchors": "Default anchors", "sep-emb": "Sep Emb"}
+    renamed = [
+        Number(
+            one.measure,
+            one.value,
+            {**one.at, "arm": str(one.at["arm"]).replace("no-", "default-")},
+            one.draws,
+            one.items,
+        )
+        for one in numbers_of_table1()
+    ]
+    study = MadeUpStudy(tmp_path, renamed, arms=arms)
+    table = loss_table(study)
+    assert table is not None
+    rows = {(row["arm"], row["base"]): row for row in table.dicts()}
+    assert list(rows) == [("Default anchors", "Default"), ("Sep Emb", "Default"), ("Sep Emb", "Default anchors")]
+    assert rows["Sep Emb", "Default"]["nli_ours"] == pytest.approx(0.1)
+    assert rows["Sep Emb", "Default"]["nli_paper"] == -4.5
+    against = rows["Sep Emb", "Default anchors"]
+    assert against["nli_ours"] == pytest.approx(3.1)
+    assert against["nli_paper"] == pytest.approx((72.7 + 63.6 + 60.8 - 74.0 - 68.1 - 68.9) / 3)
+    assert float(against["nli_ours_low"] or 0) < 3.1 < float(against["nli_ours_high"] or 0)
+    scores = {row["arm"]: row for row in result_table(study).dicts()}
+    assert scores["Sep Emb"]["nli_anchors"] == pytest.approx(3.1)
+    assert scores["Default anchors"]["nli_anchors"] is None
+    assert "difference to Default anchors" in study_page(study)
+
+
+def test_what_a_run_prints_at_its_end(study: MadeUpStudy) -> None:
+    tables = closing_tables(study)
+    captions = [table.caption for table in tables]
+    assert captions[:4] == ["NLI, accuracy in %", "NER, F1", "Parsing, LAS", "Sentence retrieval and CKA"]
+    assert captions[4:-1] == [
+        "Beside the scores",
+        "Tokens until P@1 reaches a threshold",
+        "Table 1, the paper's beside ours",
+        "Δ, points: differences between arms, the paper's beside ours",
+    ]
+    assert tables[0].column("nli_de") == [60.0, 57.0, 60.1]
+    facts = {row["arm"]: row for row in tables[4].dicts()}
+    assert facts["No anchors"]["ner_en"] == 57.0
+    verdicts = tables[-1]
+    assert [column.name for column in verdicts.columns] == ["claim", "sentence", "verdict", "ours"]
+    assert verdicts.column("claim") == ["W2", "W3"]
+
+
+def test_one_task_is_not_cut_off_from_retrieval(tmp_path: Path) -> None:
+    numbers = [one for one in numbers_of_table1() if not one.measure.startswith(("nli", "parsing"))]
+    (table,) = score_tables(MadeUpStudy(tmp_path, numbers))
+    assert {"ner_de", "cka"} <= {column.name for column in table.columns}
 
 
 def test_studies_of_no_paper_have_no_printed_table(tmp_path: Path) -> None:

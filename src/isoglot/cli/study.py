@@ -536,7 +536,7 @@ def merge(
 def _shown_numbers(study: Study) -> Any:  # noqa: ANN401 - what Rich can print
     from rich.console import Group
 
-    from isoglot.study.tables.results import result_tables
+    from isoglot.study.tables.results import closing_tables
 
-    tables = [table for table in result_tables(study) if table.rows]
-    return Group(*(table.rich() for table in tables)) if tables else "No results yet."
+    tables = closing_tables(study)
+    return Group(*(part for table in tables for part in ("", table.rich()))) if tables else "No results yet."

@@ -10,9 +10,10 @@ from isoglot.report.lines import COLOURS
 from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _BAR, _GAP, _TOP, _BOTTOM = 11, 10, 30, 46
+_ROW = 18  # of the legend
 
 
 @dataclass(frozen=True)
@@ -44,35 +45,45 @@ def bar_chart(groups: Mapping[str, Mapping[str, Bar]], *, across: str, width: in
     marks = ticks(-rounded_up(-least, step), rounded_up(most, step), step)
     left = 24 + int(7.2 * max(map(len, groups), default=0))
     block = _BAR * len(kinds) + _GAP
-    height = _TOP + block * len(groups) + _BOTTOM
+    legend, top = _legend(kinds, left, width)
+    height = top + block * len(groups) + _BOTTOM
     inside = width - left - 20
 
     def x(value: float) -> float:
         return left + (value - marks[0]) / (marks[-1] - marks[0]) * inside
 
-    foot = _TOP + block * len(groups)
+    foot = top + block * len(groups)
     parts = [
-        f"<line x1='{x(mark):.1f}' x2='{x(mark):.1f}' y1='{_TOP}' y2='{foot}' class='grid'/>"
+        f"<line x1='{x(mark):.1f}' x2='{x(mark):.1f}' y1='{top}' y2='{foot}' class='grid'/>"
         f"<text x='{x(mark):.1f}' y='{foot + 16}' class='tick' text-anchor='middle'>{mark:g}</text>"
         for mark in marks
     ]
     for row, (name, bars) in enumerate(groups.items()):
-        top = _TOP + row * block + _GAP / 2
-        middle = top + _BAR * len(kinds) / 2 + 4
+        first = top + row * block + _GAP / 2
+        middle = first + _BAR * len(kinds) / 2 + 4
         parts.append(f"<text x='{left - 8}' y='{middle:.1f}' class='tick' text-anchor='end'>{escape(name)}</text>")
         for place, kind in enumerate(kinds):
             if kind in bars:
-                parts.append(_drawn(bars[kind], x, top + place * _BAR, COLOURS[place % len(COLOURS)], kind))
-    parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{_TOP}' y2='{foot}' stroke='#323f4b'/>")
+                parts.append(_drawn(bars[kind], x, first + place * _BAR, COLOURS[place % len(COLOURS)], kind))
+    parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{top}' y2='{foot}' stroke='#323f4b'/>")
     center = left + inside / 2
     parts.append(f"<text x='{center:.1f}' y='{foot + 38}' class='axis' text-anchor='middle'>{escape(across)}</text>")
-    start = float(left)
-    for place, kind in enumerate(kinds):
-        colour = COLOURS[place % len(COLOURS)]
-        parts.append(f"<rect x='{start:.1f}' y='8' width='11' height='11' fill='{colour}'/>")
-        parts.append(f"<text x='{start + 16:.1f}' y='18' class='name' fill='{colour}'>{escape(kind)}</text>")
-        start += 34 + 7.5 * len(kind)
+    parts += legend
     return f"<svg viewBox='0 0 {width} {height}' role='img'>{''.join(parts)}</svg>"
+
+
+def _legend(kinds: Sequence[str], left: int, width: int) -> tuple[list[str], int]:
+    """What the bars are, in as many rows as it takes, and where the bars begin below it."""
+    parts, start, row = [], float(left), 0
+    for place, kind in enumerate(kinds):
+        wide = 34 + 7.2 * len(kind)
+        if start + wide > width and start > left:
+            start, row = float(left), row + 1
+        colour, y = COLOURS[place % len(COLOURS)], 8 + _ROW * row
+        parts.append(f"<rect x='{start:.1f}' y='{y}' width='11' height='11' fill='{colour}'/>")
+        parts.append(f"<text x='{start + 16:.1f}' y='{y + 10}' class='name' fill='{colour}'>{escape(kind)}</text>")
+        start += wide
+    return parts, _TOP + _ROW * row
 
 
 def _drawn(bar: Bar, place: Callable[[float], float], top: float, colour: str, kind: str) -> str:

@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from math import floor, isnan
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
 from isoglot.report.axes import round_step, rounded_up, ticks
 from isoglot.report.factorial import factorial_page
 from isoglot.report.lines import COLOURS, Line, line_chart
 from isoglot.report.markup import escape
-from isoglot.report.page import Figure, Section, folded, page
-from isoglot.report.study_figures import study_figures
+from isoglot.report.page import Figure, Section, folded, page, section_body
+from isoglot.report.study_emergence import curve_groups, emergence_charts, emergence_finding, label
+from isoglot.report.study_figures import FOLDER, study_figures, study_note
+from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.study.claims import verdict_table
 from isoglot.study.factorial.outcomes import analyze_factorial
-from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
+from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table
 from isoglot.study.tables.layer_tables import similarity_curves
-from isoglot.study.tables.paper_comparison import TASKS, arm_losses, paper_table
+from isoglot.study.tables.paper_comparison import ANCHORS, TASKS, arm_losses, loss_table, paper_table
 from isoglot.study.tables.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from isoglot.core.table import Table
+    from isoglot.report.study_multilingual import MultilingualPart
     from isoglot.study.claims import Verdict
     from isoglot.study.study import Study
     from isoglot.study.tables.emergence_curves import EmergenceCurve
@@ -32,11 +35,10 @@ if TYPE_CHECKING:
     from isoglot.study.tables.paper_comparison import ArmLoss
 
 PAGE = "index.html"
-Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")
 _GREY, _INK = "#777", "#323f4b"
 _WIDTH = 720
-_LONGEST = 22  # letters of a name in a drawing
-_OF_ARMS = ("figure3", "arms")  # the page has the same as differences
+_UNFOLDED = 4  # figures of a finding that show without a click
+_ELSEWHERE = ("figure3", "arms", "emergence")  # the page has the same as differences, or chart by chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +53,15 @@ class StudyResults:
     curves: Sequence[EmergenceCurve]
     similarity: Sequence[SimilarityCurve]
     losses: Sequence[ArmLoss]
+    anchor_losses: Sequence[ArmLoss]
+    """Of Sep arms against Default anchors."""
+    deltas: Table | None
+    """The same differences as a table, beside those that the paper prints."""
     baseline: str
     figures: Mapping[str, str]
     """What was measured layer by layer, as SVG files with titles."""
+    parts: Sequence[MultilingualPart]
+    """Of studies on all languages at once: findings with tables and figures."""
     tables: Sequence[Table]
     facts: Table
     ran: Table
@@ -80,6 +88,9 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> str:
 
 def study_results(study: Study) -> StudyResults:
     """Gather what the page shows."""
+    arms: dict[str, str] = study.about.get("arms", {})
+    parts = multilingual_parts(study.numbers(), study_note(study))
+    drawn = {} if parts else study_figures(study)
     return StudyResults(
         title=str(study.about.get("title") or study.about.get("recipe")),
         about=about_study(study),
@@ -88,9 +99,12 @@ def study_results(study: Study) -> StudyResults:
         curves=emergence_curves(study),
         similarity=similarity_curves(study),
         losses=arm_losses(study),
-        baseline=study.about.get("arms", {}).get(study.about.get("baseline"), ""),
-        figures={name: drawing for name, drawing in study_figures(study).items() if not name.startswith(_OF_ARMS)},
-        tables=result_tables(study),
+        anchor_losses=arm_losses(study, ANCHORS) if ANCHORS in arms else [],
+        deltas=loss_table(study),
+        baseline=arms.get(str(study.about.get("baseline")), ""),
+        figures={name: drawing for name, drawing in drawn.items() if not name.startswith(_ELSEWHERE)},
+        parts=parts,
+        tables=[] if parts else result_tables(study),
         facts=facts_table(study),
         ran=run_table(study),
         files=file_table(study),
@@ -109,6 +123,7 @@ def results_page(results: StudyResults, *, facts: Sequence[str] = ()) -> str:
         _paper(results),
         _losses(results),
         _verdicts(results),
+        *_beside_paper(results),
         _emergence(results),
         _similarity(results),
         _figures(results),
@@ -143,28 +158,6 @@ def verdict_finding(verdicts: Sequence[Verdict]) -> str:
     return f"Of {whole}, {', '.join(parts)}"
 
 
-def emergence_finding(curves: Sequence[EmergenceCurve]) -> str:
-    """From where to where the arms get, in a sentence without a full stop; empty without curves."""
-    if not curves:
-        return ""
-    best = max(curves, key=lambda curve: curve.p1[-1][1])
-    (began, first), (tokens, last) = best.p1[0], best.p1[-1]
-    factor, unit = token_unit(tokens)
-    before, after = best.cka[0][1], best.cka[-1][1]
-    others = [curve for curve in curves if curve is not best and curve.pair == best.pair]
-    rest = ""
-    if others:
-        least = min(others, key=lambda curve: curve.p1[-1][1])
-        rest = f"; {least.arm} gets to {_percent(least.p1[-1][1])}"
-    cka = f"CKA {'rises' if after > before else 'falls'} from {before:z.2f} to {after:z.2f}"
-    if abs(after - before) < 0.05:
-        cka = f"CKA hardly moves ({before:z.2f} to {after:z.2f})"
-    return (
-        f"{best.arm} ({best.pair}) finds {_percent(last)} of translations after {tokens / factor:.3g} {unit} tokens, "
-        f"{_percent(first)} {'at the first checkpoint' if began else 'untrained'}, while {cka}{rest}"
-    )
-
-
 def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
     """How many arms differ from the baseline, and the one that differs most, in a sentence without a full stop."""
     arms: dict[str, list[ArmLoss]] = {}
@@ -182,17 +175,15 @@ def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
     )
 
 
-def paper_finding(table: Table) -> str:
+def paper_finding(table: Table, deltas: Table | None) -> str:
     """How the study's table agrees with the printed one, in a sentence without a full stop."""
-    rows, tasks = (
-        table.dicts(),
-        [task for task in TASKS if any(column.name == f"{task}_ours" for column in table.columns)],
-    )
+    rows = table.dicts()
+    tasks = [task for task in TASKS if any(column.name == f"{task}_ours" for column in table.columns)]
     both = [
-        (row[f"{task}_paper_delta"], row[f"{task}_ours_delta"])
-        for row in rows
+        (row[f"{task}_paper"], row[f"{task}_ours"])
+        for row in ([] if deltas is None else deltas.dicts())
         for task in tasks
-        if row[f"{task}_paper_delta"] is not None and row.get(f"{task}_ours_delta") is not None
+        if row["base"] == "Default" and row[f"{task}_paper"] is not None and row[f"{task}_ours"] is not None
     ]
     if both:
         same = sum(isinstance(one, float) and isinstance(two, float) and one * two > 0 for one, two in both)
@@ -208,10 +199,6 @@ def paper_finding(table: Table) -> str:
     return "The paper's Table 1, before any arm of the study was tested"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.{0 if share >= 0.1 else 1}f} %"
-
-
 def _changes(points: float) -> str:
     if abs(points) < 0.05:
         return "loses nothing"
@@ -225,7 +212,7 @@ def _paper(results: StudyResults) -> Section | None:
     if results.paper is None:
         return None
     return Section(
-        title=paper_finding(results.paper),
+        title=paper_finding(results.paper, results.deltas),
         words=(f"Table 1 of the paper beside ours: {results.about}.",),
         table=results.paper.html(),
     )
@@ -234,15 +221,18 @@ def _paper(results: StudyResults) -> Section | None:
 def _losses(results: StudyResults) -> Section | None:
     if not results.losses:
         return None
-    figures = [
-        Figure(
-            drawing=loss_chart([loss for loss in results.losses if loss.pair == pair]),
-            caption=f"{pair}: difference to {results.baseline} in the languages that were not trained on, with 95 % "
-            "intervals over test items and seeds. Diamonds: what the paper prints, on its languages.",
-        )
-        for pair in dict.fromkeys(loss.pair for loss in results.losses)
-    ]
-    return Section(title=loss_finding(results.losses, results.baseline), figures=figures)
+    figures = []
+    for losses, base in ((results.losses, results.baseline), (results.anchor_losses, "Default anchors")):
+        figures += [
+            Figure(
+                drawing=loss_chart([loss for loss in losses if loss.pair == pair]),
+                caption=f"{pair}: difference to {base} in the languages that were not trained on, with 95 % "
+                "intervals over test items and seeds. Diamonds: what the paper prints, on its languages.",
+            )
+            for pair in dict.fromkeys(loss.pair for loss in losses)
+        ]
+    table = "" if results.deltas is None else results.deltas.html()
+    return Section(title=loss_finding(results.losses, results.baseline), figures=figures, table=table)
 
 
 def _verdicts(results: StudyResults) -> Section | None:
@@ -260,43 +250,14 @@ def _verdicts(results: StudyResults) -> Section | None:
 def _emergence(results: StudyResults) -> Section | None:
     if not results.curves:
         return None
-    figures = []
-    for group in _groups(results.curves):
-        factor, unit = token_unit(max(curve.p1[-1][0] for curve in group))
-        across = f"text read, {unit} tokens"
-        moments = len(group[0].p1)
-        p1, cka = (
-            line_chart(
-                [
-                    Line(
-                        name=_label(curve.arm),
-                        points=[(at / factor, scale * value) for at, value in getattr(curve, name)],
-                    )
-                    for curve in group
-                ],
-                across=across,
-                up=up,
-                height=300,
-            )
-            for name, scale, up in (
-                ("p1", 100, "translation found (P@1), %"),
-                ("cka", 1, "debiased CKA, mean of layers"),
-            )
-        )
-        figures += [
-            Figure(
-                drawing=p1,
-                caption=f"{group[0].pair}: sentence retrieval in the best layer of each of {moments} moments (chosen "
-                f"on the same sentences), mean of both directions, {_count(group[0].seeds, 'seed')}. {_NOT_COOLED}",
-            ),
-            Figure(drawing=cka, caption=f"{group[0].pair}: the same encoders on the same sentences. {_NOT_COOLED}"),
-        ]
+    figures = [
+        Figure(drawing=drawing, caption=caption)
+        for group in curve_groups(results.curves)
+        for drawing, caption in emergence_charts(group)
+    ]
     return Section(
         title=emergence_finding(results.curves), figures=figures, table=threshold_table(results.curves).html()
     )
-
-
-_NOT_COOLED = "The learning rate of checkpoints on the way is not cooled down; that of the last one is."
 
 
 def _similarity(results: StudyResults) -> Section | None:
@@ -317,7 +278,7 @@ def _similarity(results: StudyResults) -> Section | None:
             drawing=line_chart(
                 [
                     Line(
-                        name=_label(curve.name),
+                        name=label(curve.name),
                         points=curve.layers,
                         band=curve.band,
                         colour=_GREY if curve.name == "untrained" else None,
@@ -331,16 +292,30 @@ def _similarity(results: StudyResults) -> Section | None:
             ),
             caption=f"{group[0].pair}: sentences that correspond; bands are 95 % intervals over them.",
         )
-        for group in _groups(trained)
+        for group in curve_groups(trained)
     ]
     return Section(title=title, figures=figures)
+
+
+def _beside_paper(results: StudyResults) -> Iterator[Section]:
+    """Tables 2 to 4 of Liu et al. (2020) beside ours, and what their figures show, a finding each."""
+    for part in results.parts:
+        drawn = [Figure(drawing=drawing, caption=_file(name)) for name, drawing in part.figures.items()]
+        rest = drawn[_UNFOLDED:]
+        more = folded(f"{_count(len(rest), 'figure')} more", section_body(Section(title="", figures=rest)))
+        whole = "".join(table.html() for table in part.tables) + (more if rest else "")
+        yield Section(title=part.finding, words=(f"{results.about}.",), figures=drawn[:_UNFOLDED], table=whole)
 
 
 def _figures(results: StudyResults) -> Section | None:
     if not results.figures:
         return None
-    drawings = [Figure(drawing=drawing, caption=name) for name, drawing in results.figures.items()]
+    drawings = [Figure(drawing=drawing, caption=_file(name)) for name, drawing in results.figures.items()]
     return Section(title="The paper's figures, layer by layer", figures=drawings)
+
+
+def _file(name: str) -> str:
+    return f"{FOLDER}/{name}.svg"
 
 
 def _scores(results: StudyResults) -> Section | None:
@@ -363,24 +338,8 @@ def _listed(lines: Iterable[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 
-def _label(name: str) -> str:
-    """A name that leaves room for the drawing; tables have the whole of it."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip(' ,')}…"
-
-
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _groups(curves: Sequence[Curve]) -> list[list[Curve]]:
-    """Curves by pair, at most as many in a figure as there are colors; the first one is in each figure of its pair."""
-    most = len(COLOURS) - 1
-    by_pair = [[curve for curve in curves if curve.pair == pair] for pair in dict.fromkeys(one.pair for one in curves)]
-    return [
-        [some[0], *some[1 + start : 1 + start + most]]
-        for some in by_pair
-        for start in range(0, max(1, len(some) - 1), most)
-    ]
 
 
 # --- drawings ---
@@ -390,14 +349,15 @@ def loss_chart(losses: Sequence[ArmLoss]) -> str:
     """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number."""
     arms = list(dict.fromkeys(loss.arm for loss in losses))
     tasks = [task for task in TASKS if any(loss.task == task for loss in losses)]
-    left, top, tall, gap = 16 + int(6.6 * max(len(_label(arm)) for arm in arms)), 30, 26, 34
+    left, top, tall, gap = 16 + int(6.6 * max(len(label(arm)) for arm in arms)), 30, 26, 34
     wide = (_WIDTH - left - 12 - gap * (len(tasks) - 1)) / len(tasks)
     ends = [end for loss in losses for end in _extent(loss)]
     step = round_step(min(0.0, *ends), max(0.5, *ends))
     low, high = floor(min(0.0, *ends) / step) * step, rounded_up(max(0.0, *ends), step)
+    high = max(high, low + step)  # where no arm differs at all
     foot = top + tall * len(arms)
     named = 2 * step if (high - low) / step > 4 else step  # labels of all ticks would touch
-    parts = [_text(left - 8, top + tall * at + 17, _label(arm), "tick", anchor="end") for at, arm in enumerate(arms)]
+    parts = [_text(left - 8, top + tall * at + 17, label(arm), "tick", anchor="end") for at, arm in enumerate(arms)]
     for number, task in enumerate(tasks):
         start = left + number * (wide + gap)
 

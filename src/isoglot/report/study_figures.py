@@ -1,4 +1,4 @@
-"""The figures of a study as SVG files: bars of every arm, and what was measured layer by layer."""
+"""The figures of a study as SVG files: bars of every arm, curves over training and over layers, grids of shifts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from isoglot.report.bars import Bar, bar_chart
 from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.study_emergence import emergence_figures
+from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.report.svg_file import svg_file
 from isoglot.study.tables.arm_tests import baseline_of
+from isoglot.study.tables.emergence_curves import emergence_curves
 from isoglot.study.tables.layer_tables import MEASURES, layer_curves
 from isoglot.study.tables.results import TASKS, about_study, interval
 
@@ -52,6 +55,9 @@ def study_figures(study: Study) -> dict[str, str]:
         name = _NAMES.get(measure, "figure4a" if "embedding" in place else "figure4b")
         drawn = _bars(study, measure, place, curves) if name == "figure4a" else _lines(study, measure, place, curves)
         found[f"{name}-{place.partition(',')[0]}"] = drawn
+    found |= emergence_figures(emergence_curves(study), study_note(study))
+    for part in multilingual_parts(study.numbers(), study_note(study)):
+        found |= part.figures
     return found
 
 
@@ -133,6 +139,10 @@ def _lines(study: Study, measure: str, place: str, curves: Curves) -> str:
 
 
 def _note(study: Study) -> str:
+    return f"{study_note(study)}; intervals: 95 % over test items"
+
+
+def study_note(study: Study) -> str:
     """Budget, data and seeds."""
     seeds = study.about.get("seeds", 1)
-    return f"{about_study(study)}, {seeds} seed{'s' if seeds != 1 else ''}; intervals: 95 % over test items"
+    return f"{about_study(study)}, {seeds} seed{'s' if seeds != 1 else ''}"

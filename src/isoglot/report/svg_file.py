@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from typing import TYPE_CHECKING
 
 from isoglot.report.markup import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _TITLE = 62  # above the drawing, where title and note have a line each
 _STYLE = (
@@ -14,6 +18,24 @@ _STYLE = (
     ".axis { font-size: 13px; fill: #323f4b; } .name { font-size: 12.5px; font-weight: bold; } "
     ".grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }"
 )
+
+
+_SVG = re.compile(r"<svg viewBox='0 0 (\d+) (\d+)'(.*)</svg>", re.DOTALL)
+
+
+def stacked(drawings: Sequence[str]) -> str:
+    """The ``svg`` elements of several drawings as one, below each other.
+
+    Args:
+        drawings: What :func:`isoglot.report.lines.line_chart` drew; all as wide as the first.
+    """
+    parts, height, width = [], 0, 0
+    for drawing in drawings:
+        found = _SVG.search(drawing)
+        assert found is not None  # noqa: S101 - for the type checker
+        parts.append(f"<g transform='translate(0 {height})'>{found[3].partition('>')[2]}</g>")
+        width, height = max(width, int(found[1])), height + int(found[2])
+    return f"<svg viewBox='0 0 {width} {height}' role='img'>{''.join(parts)}</svg>"
 
 
 def svg_file(drawing: str, title: str, note: str) -> str:
@@ -26,7 +48,7 @@ def svg_file(drawing: str, title: str, note: str) -> str:
         title: What it shows.
         note: What there is to know about it.
     """
-    found = re.search(r"<svg viewBox='0 0 (\d+) (\d+)'(.*)</svg>", drawing, re.DOTALL)
+    found = _SVG.search(drawing)
     assert found is not None  # noqa: S101 - for the type checker
     width, height, rest = int(found[1]), int(found[2]), found[3]
     attributes, _, body = rest.partition(">")

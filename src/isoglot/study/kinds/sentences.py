@@ -160,9 +160,8 @@ def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate
             X, Y = (extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True))
             tokens = int(folder.name) * work.settings["tokens_per_step"] if moments.exists() else 0
             for layer in X.layers:
-                yield {"language": languages[1], "layer": layer, "depth": X.layers[-1], "tokens": tokens}, *(
-                    side[layer] for side in (X, Y)
-                )
+                at: dict[str, Coordinate] = {"language": languages[1], "layer": layer, "depth": X.layers[-1]}
+                yield {**at, "tokens": tokens}, X[layer], Y[layer]
             task.advance()
 
 

@@ -1,4 +1,4 @@
-"""How two languages come to share a space while an encoder is trained: P@1 and CKA over tokens, arm by arm."""
+"""How two languages come to share a space while an encoder is trained: P@1, CKA and a language probe over tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ THRESHOLDS = (0.1, 0.25, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class EmergenceCurve:
-    """Retrieval and CKA of an arm over training, means over seeds.
+    """Retrieval, CKA and a language probe of an arm over training, means over seeds.
 
     Attributes:
         pair: Languages.
@@ -33,6 +33,8 @@ class EmergenceCurve:
         p1: P@1 of sentence retrieval, from 0 to 1, in the layer that is best at that moment; at 0 tokens where the
             untrained encoder was measured.
         cka: Debiased CKA, mean over layers, likewise.
+        probe: Balanced accuracy of a linear probe that tells the languages apart, from 0 to 1, mean over layers; empty
+            where it was not measured.
         layer: The best layer at the end.
         seeds: Encoders.
     """
@@ -43,6 +45,7 @@ class EmergenceCurve:
     cka: tuple[Moment, ...]
     layer: int
     seeds: int
+    probe: tuple[Moment, ...] = ()
 
 
 def tokens_to_threshold(moments: Sequence[Moment], threshold: float) -> tuple[float, Censored]:
@@ -84,12 +87,14 @@ def _curve(numbers: Numbers, pair: str, title: str) -> EmergenceCurve | None:
         return None
     floor_p1 = _by_layer(numbers.select("sentence_p1", variant="untrained", map=None))
     floor_cka = _by_layer(numbers.select("cka", variant="untrained", estimator="debiased"))
+    probe = _by_moment(numbers.select("emergence_probe"))  # the untrained encoder's is at 0 tokens
     last = p1[max(p1)]
     return EmergenceCurve(
         pair=pair,
         arm=title,
         p1=tuple((at, max(layers.values())) for at, layers in _from_untrained(floor_p1, p1)),
-        cka=tuple((at, sum(layers.values()) / len(layers)) for at, layers in _from_untrained(floor_cka, cka)),
+        cka=_layer_means(_from_untrained(floor_cka, cka)),
+        probe=_layer_means(sorted(probe.items())),
         layer=max(last, key=lambda layer: last[layer]),
         seeds=len(numbers.select("emergence_p1").values_of("seed")),
     )
@@ -99,6 +104,10 @@ def _from_untrained(
     floor: dict[int, float], moments: dict[int, dict[int, float]]
 ) -> list[tuple[int, dict[int, float]]]:
     return sorted((moments | ({0: floor} if floor and 0 not in moments else {})).items())
+
+
+def _layer_means(moments: Sequence[tuple[int, dict[int, float]]]) -> tuple[Moment, ...]:
+    return tuple((at, sum(layers.values()) / len(layers)) for at, layers in moments)
 
 
 def _by_moment(numbers: Numbers) -> dict[int, dict[int, float]]:
@@ -125,7 +134,8 @@ def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:
             tokens, censored = tokens_to_threshold(curve.p1, threshold)
             name = _threshold_name(threshold)
             row |= {name: None if censored == "never" else tokens, f"{name}_censored": censored or "no"}
-        rows.append(row | {"p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]})
+        row |= {"p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]}
+        rows.append(row | {"probe": curve.probe[-1][1] if curve.probe else None})
     factor, unit = token_unit(max((curve.p1[-1][0] for curve in curves), default=0))
     columns = [Column("pair"), Column("arm")]
     for threshold in THRESHOLDS:
@@ -139,10 +149,14 @@ def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:
         Column("layer", title="in layer", above="at the end"),
         Column("cka", title="CKA", format=".2f", above="at the end"),
     ]
-    notes = (
+    if any(curve.probe for curve in curves):
+        columns.append(Column("probe", title="probe", unit="%", scale=100, format=".0f", above="at the end"))
+    notes: tuple[str, ...] = (
         "Interpolated between two measurements over the logarithm of tokens; – where the threshold is not reached.",
         "Where the first measurement is above it already, its tokens are given.",
     )
+    if any(curve.probe for curve in curves):
+        notes += ("Probe: balanced accuracy of a linear probe that tells the languages apart; 50 % is chance.",)
     caption = "Tokens until P@1 reaches a threshold"
     return Table.from_rows(rows, columns, caption=caption, footnotes=notes)
 

@@ -5,184 +5,386 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
+from isoglot.study.claims.printed_numbers import printed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.study.numbers import Number, Numbers
 
-_LATE = 10 / 12
+SYSTEMS = {
+    "word2vec": "Word2Vec",
+    "glove": "GloVe",
+    "fasttext": "fastText",
+    "encoder": "encoder",
+    "released": "released",
+}
+SHIFT_ARMS = {"tune-all": "all layers", "tune-upper": "upper half", "tune-upper+shift": "upper half, shift"}
+_SYSTEM = (Column("system"), Column("sentences", format=",d"), Column("window", title="input, tokens"))
+_SIZE_MEASURES = {
+    "mrr": ("MRR, %", "word_mrr", 100.0),
+    "mrr_other": ("MRR, other spelling", "word_mrr_other_spelling", 100.0),
+    "p1": ("P@1, %", "word_p1", 100.0),
+    "nli": ("NLI, %", "nli", 1.0),
+}
+_COORDINATES = ("system", "sentences", "window", "variant")
 _ITEMS = "± is half a 95 % interval over test items (bootstrap); means over seeds."
 
 
 def multilingual_tables(numbers: Numbers) -> list[Table]:
-    """Those tables that a study has numbers for."""
+    """Those tables that a study has numbers for, with the paper's numbers beside them where it prints some."""
     tables = {
-        "word_mrr": size_table,
-        "convert_rate": steering_table,
-        "token_set_size": token_set_table,
-        "shift_alpha": shift_table,
+        "word_mrr": (size_table, size_language_table),
+        "outside_share": (bleu_table, rate_table, outside_table),
+        "token_set_size": (token_set_table,),
+        "shift_alpha": (shift_table,),
     }
-    return [table(numbers) for measure, table in tables.items() if len(numbers.select(measure))]
+    return [table(numbers) for measure, some in tables.items() if len(numbers.select(measure)) for table in some]
+
+
+# --- Figures 1 to 6 ---
 
 
 def size_table(numbers: Numbers) -> Table:
-    """MRR and NLI of every system by size of the text and length of the input: Figures 1 to 6."""
-    columns = [Column("system"), Column("sentences", title="sentences", format=",d"), Column("window")]
-    columns += [Column("mrr", title="MRR"), Column("mrr_other", title="MRR, other spelling"), Column("p1", title="P@1")]
-    languages = numbers.select("word_mrr", layer=None).values_of("language")
-    tested = [code for code in numbers.select("nli").values_of("language") if numbers.select("nli", language=code)]
-    columns += [Column(f"mrr_{code}", title=code, above="MRR") for code in languages]
-    columns += [Column(f"nli_{code}", title=code, above="NLI") for code in tested]
+    """MRR, P@1 and NLI of every system by size of the text and length of the input, averages over languages."""
+    columns = [*_SYSTEM, *(Column(name, title=title, format=".1f") for name, (title, _, _) in _SIZE_MEASURES.items())]
     rows = []
-    for at in _systems(numbers):
-        variant = at.get("variant", "").replace("-", " ")
-        row: dict[str, Any] = {**at, "system": at["system"] + (f", {variant}" if variant else "")}
-        for name, measure in (("mrr", "word_mrr"), ("mrr_other", "word_mrr_other_spelling"), ("p1", "word_p1")):
-            row[name] = _shown(_by_language(numbers, measure, at), 100)
-        row |= {f"mrr_{code}": _shown([_here(numbers, "word_mrr", at, code)], 100) for code in languages}
-        row |= {f"nli_{code}": _shown([_here(numbers, "nli", at, code)], 1) for code in tested}
+    for at in size_systems(numbers):
+        row = _system_cells(at)
+        for name, (_, measure, scale) in _SIZE_MEASURES.items():
+            row[name] = mean_cell(numbers_of_languages(numbers, measure, at), scale)
         rows.append({column.name: row.get(column.name) for column in columns})
     entries = ", ".join(f"{one.at['language']} {one.value:,.0f}" for one in numbers.select("word_entries", seed=0))
     notes = (
-        f"MRR and P@1 in % by cosine among the targets of the same entries ({entries}); averages first.",
+        f"MRR and P@1 by cosine among the targets of the same entries ({entries}); means over languages.",
         "The layer of an encoder is chosen on one half of the words and scored on the other, both ways.",
         "Encoders and Word2Vec read as many tokens whatever the number of sentences; with equal epochs, as often.",
+        "NLI: without the language it was learned in. The paper shows these in pictures and prints no numbers.",
         _ITEMS,
     )
     caption = "Words and NLI by size of the text and length of the input (Figures 1 to 6)"
-    return Table.from_rows(rows, columns, caption=caption, footnotes=notes)
+    return Table.from_rows(rows, columns, caption=caption, footnotes=notes, intervals="plus-minus")
 
 
-def steering_table(numbers: Numbers) -> Table:
-    """Best BLEU-1 with its layer and alpha, and the convert rate in a late layer, for each direction: Table 2."""
-    rates = numbers.select("convert_rate")
-    late = _late_layer(rates)
-    alphas = [alpha for alpha in sorted(rates.values_of("alpha")) if alpha]
+def size_language_table(numbers: Numbers) -> Table:
+    """The same language by language, without intervals."""
+    columns, rows = list(_SYSTEM), []
+    shown = {"MRR, %": ("word_mrr", 100.0), "NLI, %": ("nli", 1.0)}
+    languages = {
+        above: numbers.select(measure, layer=None, arm=None).values_of("language")
+        for above, (measure, _) in shown.items()
+    }
+    for above, codes in languages.items():
+        columns += [Column(f"{shown[above][0]}_{code}", title=code, above=above, format=".1f") for code in codes]
+    for at in size_systems(numbers):
+        row = _system_cells(at)
+        for above, (measure, scale) in shown.items():
+            for code in languages[above]:
+                some = numbers_of_system(numbers, measure, at, code)
+                row[f"{measure}_{code}"] = scale * _mean(some) if some else None
+        rows.append({column.name: row.get(column.name) for column in columns})
+    return Table.from_rows(rows, columns, caption="The same by language (Figures 1 to 6)")
+
+
+# --- Table 2, Figures 7 and 8 ---
+
+
+def bleu_table(numbers: Numbers) -> Table:
+    """Best BLEU-1 with its layer and alpha, and BLEU-1 in the last layer but one, by direction: Table 2."""
+    table, depth = printed("liu2020")["table2"], _depth(numbers)
+    last, far = nearest_layer(numbers, table["bleu1"]["layer"] / table["layers"]), table["bleu1"]["alpha"]
     rows = []
-    for source, target in dict.fromkeys((one.at["source"], one.at["target"]) for one in rates):
-        at = {"source": source, "target": target}
-        cells = {(one.at["layer"], one.at["alpha"]): one for one in numbers.select("bleu1", **at)}
-        best = max(cells, key=lambda cell: _mean(list(numbers.select("bleu1", layer=cell[0], alpha=cell[1], **at))))
-        row: dict[str, Any] = {"direction": f"{source} → {target}", "layer": best[0], "alpha": best[1]}
-        row["bleu"] = _shown([list(numbers.select("bleu1", layer=best[0], alpha=best[1], **at))], 1)
-        row["source_bleu"] = _shown([list(numbers.select("bleu1_source", **at))], 1)
-        for alpha in alphas:
-            row[f"rate_{alpha:g}"] = _shown([list(numbers.select("convert_rate", layer=late, alpha=alpha, **at))], 100)
-            row[f"outside_{alpha:g}"] = _shown(
-                [list(numbers.select("outside_share", layer=late, alpha=alpha, **at))], 100
-            )
+    for source, target in directions(numbers, table["pairs"]):
+        row: dict[str, Any] = {"direction": f"{source} → {target}"}
+        if f"{source}-{target}" in table["pairs"]:
+            place = table["pairs"].index(f"{source}-{target}")
+            for name in ("best_bleu1", "best_layer", "best_alpha"):
+                row[f"{name}_paper"] = table[name][place]
+            row["last_paper"] = table["bleu1"]["values"][place]
+        here = numbers.select(source=source, target=target)
+        best = best_cell(here)
+        if best is not None:
+            layer, alpha = best
+            row |= {"best_layer": layer, "best_alpha": alpha}
+            row["best_bleu1"] = mean_cell([list(here.select("bleu1", layer=layer, alpha=alpha))])
+            row["last"] = mean_cell([list(here.select("bleu1", layer=last, alpha=far))])
+            row["source"] = mean_cell([list(here.select("bleu1_source"))])
         rows.append(row)
-    columns = [Column("direction"), Column("bleu", title="best BLEU-1"), Column("layer"), Column("alpha", format="g")]
-    columns += [Column("source_bleu", title="BLEU-1, unchanged")]
-    columns += [Column(f"rate_{alpha:g}", title=f"α {alpha:g}", above="convert rate, %") for alpha in alphas]
-    columns += [Column(f"outside_{alpha:g}", title=f"α {alpha:g}", above="in neither language, %") for alpha in alphas]
-    other = numbers.select("other_language_share")
-    masked = ", ".join(f"{one.at['source']} {100 * one.value:.1f} %" for one in other if one.at.get("seed", 0) == 0)
+    columns = [Column("direction")]
+    for name, above, digits in (
+        ("best_bleu1", "best BLEU-1", ".1f"),
+        ("best_layer", "in layer", "d"),
+        ("best_alpha", "at α", "g"),
+        ("last", f"layer {last}, α {far:g}", ".1f"),
+    ):
+        columns += [Column(f"{name}_paper", title=_paper_title(numbers), above=above, format=digits)]
+        columns += [Column(name, title="ours", above=above, format=digits)]
+    columns.append(Column("source", title="unchanged source", format=".1f"))
     notes = (
-        f"Convert rate and tokens in neither language at layer {late}; best layer and α by the same sentences.",
-        f"Masked tokens that are decoded in another language without a shift: {masked}.",
-        "BLEU-1 by sacrebleu's tokenizer 13a, characters in Chinese.",
+        *_setting(numbers),
+        f"Layer {last} of {depth} is the paper's {table['bleu1']['layer']} of {table['layers']}.",
+        "The best layer and α are chosen on the sentences they are scored on, as in the paper.",
+        "BLEU-1 by sacrebleu's tokenizer 13a, characters in Chinese; the paper does not name its own.",
         _ITEMS,
     )
-    return Table.from_rows(rows, columns, caption="Token translation by a shift (Table 2)", footnotes=notes)
+    return _beside(rows, columns, "Token translation by a shift: BLEU-1 (Table 2)", notes)
+
+
+def rate_table(numbers: Numbers) -> Table:
+    """The convert rate in a late layer by direction and alpha: Table 2."""
+    table = printed("liu2020")["table2"]
+    rates = table["convert_rate"]
+    late = nearest_layer(numbers, rates["layer"] / table["layers"])
+    alphas = [alpha for alpha in sorted(numbers.select("convert_rate").values_of("alpha")) if alpha]
+    rows = []
+    for source, target in directions(numbers, table["pairs"]):
+        row: dict[str, Any] = {"direction": f"{source} → {target}"}
+        here = numbers.select("convert_rate", source=source, target=target, layer=late)
+        for alpha in alphas:
+            row[f"rate_{alpha:g}"] = mean_cell([list(here.select(alpha=alpha))], 100)
+            if alpha in rates["alphas"] and f"{source}-{target}" in table["pairs"]:
+                values = rates["values"][rates["alphas"].index(alpha)]
+                row[f"rate_{alpha:g}_paper"] = 100 * values[table["pairs"].index(f"{source}-{target}")]
+        rows.append(row)
+    columns = [Column("direction")]
+    for alpha in alphas:
+        if alpha in rates["alphas"]:
+            columns.append(
+                Column(f"rate_{alpha:g}_paper", title=_paper_title(numbers), above=f"α {alpha:g}", format=".1f")
+            )
+        columns.append(Column(f"rate_{alpha:g}", title="ours", above=f"α {alpha:g}", format=".1f"))
+    notes = (
+        *_setting(numbers),
+        f"At layer {late} of {_depth(numbers)}, the paper's {rates['layer']} of {table['layers']}.",
+        "–: not run, not printed, or no decoded token belongs to one of the two languages alone.",
+        _ITEMS,
+    )
+    return _beside(rows, columns, "Convert rate, % (Table 2)", notes)
+
+
+def outside_table(numbers: Numbers) -> Table:
+    """Decoded tokens that neither language has, by direction and alpha; masked tokens of another language."""
+    rates = printed("liu2020")["table2"]
+    late = nearest_layer(numbers, rates["convert_rate"]["layer"] / rates["layers"])
+    found = numbers.select("outside_share", layer=late)
+    alphas = sorted(found.values_of("alpha"))
+    rows = []
+    for source, target in directions(numbers):
+        row: dict[str, Any] = {"direction": f"{source} → {target}"}
+        for alpha in alphas:
+            row[f"outside_{alpha:g}"] = mean_cell([list(found.select(source=source, target=target, alpha=alpha))], 100)
+        rows.append(row)
+    columns = [Column("direction")]
+    columns += [Column(f"outside_{alpha:g}", title=f"α {alpha:g}", format=".1f") for alpha in alphas]
+    other = numbers.select("other_language_share")
+    masked = ", ".join(f"{one.at['source']} {100 * one.value:.1f} %" for one in other if one.at.get("seed", 0) == 0)
+    notes = (f"At layer {late}. Masked tokens decoded in another language without a shift: {masked}.", _ITEMS)
+    return _beside(rows, columns, "Decoded tokens that neither language has, %", notes)
+
+
+# --- Table 3 ---
 
 
 def token_set_table(numbers: Numbers) -> Table:
     """How many tokens each language has, and shares with the first: Table 3."""
-    rows = []
+    table = printed("liu2020")["table3"]
     sizes = numbers.select("token_set_size", seed=0)
     first = sizes.values_of("language")[0]
-    for language in sizes.values_of("language"):
-        shared = numbers.select("token_set_shared", source=first, target=language, seed=0)
-        read = numbers.select("token_set_text_tokens", language=language, seed=0)
-        rows.append(
-            {
-                "language": language,
-                "size": int(sizes.select(language=language).one.value),
-                "shared": int(shared.one.value) if len(shared) else None,
-                "tokens": int(read.one.value),
-            }
-        )
-    columns = [
-        Column("language"),
-        Column("size", title="tokens in the set", format=",d"),
-        Column("shared", title=f"shared with {first}", format=",d"),
-        Column("tokens", title="tokens of text read", format=",d"),
-    ]
+    rows = []
+    for language in dict.fromkeys([*sizes.values_of("language"), *table["languages"]]):
+        row: dict[str, Any] = {"language": language}
+        if language in table["languages"]:
+            place = table["languages"].index(language)
+            row |= {"size_paper": table["token_set"][place]}
+            row |= {"shared_paper": table["shared_with_english"][place]} if first == "en" else {}
+        for name, some in (
+            ("size", sizes.select(language=language)),
+            ("shared", numbers.select("token_set_shared", source=first, target=language, seed=0)),
+            ("tokens", numbers.select("token_set_text_tokens", language=language, seed=0)),
+        ):
+            row[name] = int(some.one.value) if len(some) else None
+        if language == first:
+            row["shared"] = row["size"]
+        rows.append(row)
+    columns = [Column("language")]
+    for name, above in (("size", "tokens in the set"), ("shared", f"shared with {first}")):
+        columns += [Column(f"{name}_paper", title=_paper_title(numbers), above=above, format=",d")]
+        columns += [Column(name, title="ours", above=above, format=",d")]
+    columns.append(Column("tokens", title="tokens of text read", format=",d"))
     threshold = numbers.select("token_set_threshold", seed=0).one.value
-    note = f"A token is in the set of a language whose text has it {threshold:.0f} times or more."
-    return Table.from_rows(rows, columns, caption="Token sets (Table 3)", footnotes=(note,))
+    often = "at least once" if threshold <= 1 else f"{threshold:.0f} times or more"
+    notes = (
+        *_setting(numbers),
+        f"A token is in the set of a language whose text has it {often}; the paper does not say how much text it read.",
+    )
+    return _beside(rows, columns, "Token sets (Table 3)", notes)
+
+
+# --- Table 4 ---
 
 
 def shift_table(numbers: Numbers) -> Table:
-    """NLI with all layers fine-tuned, with the upper half, and with a shift: Table 4."""
-    arms = {"tune-all": "all layers", "tune-upper": "upper half", "tune-upper+shift": "upper half, shift"}
-    scores = numbers.select("nli", system=None)
-    source = numbers.select("nli_dev", arm="tune-all").values_of("language")
-    languages = list(dict.fromkeys(str(one.at["language"]) for one in scores if one.at.get("arm") in arms))
-    others = [code for code in languages if code not in source]
-    rows: list[dict[str, Any]] = []
-    for arm, title in arms.items():
-        found = {code: list(scores.select(arm=arm, language=code, variant=None)) for code in languages}
-        row: dict[str, Any] = {"arm": title} | {code: _shown([some], 1) for code, some in found.items()}
-        rows.append({**row, "mean": _shown([found[code] for code in others], 1)})
-    alphas = {code: list(numbers.select("shift_alpha", language=code)) for code in others}
-    rows.append({"arm": "α"} | {code: f"{_mean(some):.2g}" for code, some in alphas.items() if some})
-    columns = [Column("arm", title="fine-tuned"), *(Column(code) for code in languages)]
-    columns.append(Column("mean", title=f"mean without {', '.join(map(str, source))}"))
+    """NLI with all layers fine-tuned, with the upper half, and with a shift, a row for each language: Table 4."""
+    table = printed("liu2020")["table4"]
+    scores = numbers.select("nli", system=None, variant=None)
+    (source, *_) = numbers.select("nli_dev", arm="tune-all").values_of("language")
+    ours = list(dict.fromkeys(str(one.at["language"]) for one in scores if one.at.get("arm") in SHIFT_ARMS))
+    others = [code for code in ours if code != source]
+    rows = [_shift_row(numbers, scores, table, code) for code in dict.fromkeys([*ours, *table["languages"]])]
+    both = [code for code in others if code in table["languages"]]
+    if both and set(both) < set(table["languages"]):
+        rows.append(_shift_mean(scores, table, f"mean of {', '.join(both)}", both, both))
+    rows.append(_shift_mean(scores, table, f"mean without {source}", table["languages"], others))
+    columns = [Column("language")]
+    for arm, above in (*SHIFT_ARMS.items(), ("alpha", "α")):
+        digits = ".2g" if arm == "alpha" else ".1f"
+        columns += [Column(f"{arm}_paper", title=_paper_title(numbers), above=above, format=digits)]
+        columns += [Column(arm, title="ours", above=above, format=digits)]
+    notes = (
+        *_setting(numbers),
+        "α is chosen on the dev set of each language: with a shift the transfer is not strictly zero-shot.",
+        _ITEMS,
+    )
+    return _beside(rows, columns, "NLI, accuracy in %, with a shift at the middle layer (Table 4)", notes)
+
+
+def _shift_row(numbers: Numbers, scores: Numbers, table: dict[str, Any], language: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"language": language}
+    for arm in SHIFT_ARMS:
+        row[arm] = mean_cell([list(scores.select(arm=arm, language=language))])
+        printed_arm = table["arms"][arm]
+        if language in table["languages"]:
+            row[f"{arm}_paper"] = printed_arm["values"][table["languages"].index(language)]
+        elif language == "en":
+            row[f"{arm}_paper"] = printed_arm.get("english")
+    chosen = list(numbers.select("shift_alpha", language=language))
+    row["alpha"] = _mean(chosen) if chosen else None
+    if language in table["languages"]:
+        row["alpha_paper"] = table["alpha"][table["languages"].index(language)]
+    return row
+
+
+def _shift_mean(
+    scores: Numbers, table: dict[str, Any], title: str, theirs: Sequence[str], ours: Sequence[str]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"language": title}
+    for arm in SHIFT_ARMS:
+        some = table["arms"][arm]
+        values = [some["values"][table["languages"].index(code)] for code in theirs]
+        row[f"{arm}_paper"] = some["average"] if len(values) == len(some["values"]) else sum(values) / len(values)
+        row[arm] = mean_cell([list(scores.select(arm=arm, language=code)) for code in ours])
+    return row
+
+
+# --- beside the paper ---
+
+
+def _beside(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: Sequence[str]) -> Table:
     cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
-    note = "α is chosen on the dev set of each language: with a shift the transfer is not strictly zero-shot."
-    caption = "NLI, accuracy in %, with a shift at the middle layer (Table 4)"
-    return Table.from_rows(cells, columns, caption=caption, footnotes=(note, _ITEMS))
+    options: dict[str, Any] = {"caption": caption, "footnotes": tuple(notes), "intervals": "plus-minus"}
+    return Table.from_rows(cells, list(columns), **options)
+
+
+def differences_in_setting(numbers: Numbers) -> list[str]:
+    """How the encoder differs from the paper's, in words; empty for a released encoder with as many layers."""
+    found = []
+    layers, depth = printed("liu2020")["table2"]["layers"], _depth(numbers)
+    if depth not in (None, layers):
+        found.append(f"{depth} layers")
+    if any("arm" in one.at and "system" not in one.at for one in numbers.select("training_tokens")):
+        found.append("trained here")
+    return found
+
+
+def _paper_title(numbers: Numbers) -> str:
+    """Head of the paper's columns; one from another setting says so."""
+    return "paper*" if differences_in_setting(numbers) else "paper"
+
+
+def _setting(numbers: Numbers) -> tuple[str, ...]:
+    of_paper = "Paper: Google's multilingual BERT (12 layers, 119,547 subwords) on XNLI."
+    others = differences_in_setting(numbers)
+    if not others:
+        return (of_paper,)
+    return (f"* {of_paper} Ours is another setting ({', '.join(others)}): compare the order, not the levels.",)
+
+
+def _depth(numbers: Numbers) -> int | None:
+    depths = [one.at["depth"] for one in numbers if "target" in one.at and "depth" in one.at]
+    return int(max(depths)) if depths else None
+
+
+def directions(numbers: Numbers, printed_pairs: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Directions that were measured, then those that the paper prints."""
+    ours = [(str(one.at["source"]), str(one.at["target"])) for one in numbers.select("outside_share")]
+    theirs = [(source, target) for source, target in (pair.split("-") for pair in printed_pairs)]
+    return list(dict.fromkeys([*ours, *theirs]))
+
+
+def best_cell(numbers: Numbers) -> tuple[int, float] | None:
+    """Layer and alpha with the highest BLEU-1, means over seeds; None where none was measured."""
+    cells: dict[tuple[int, float], list[Number]] = {}
+    for one in numbers.select("bleu1"):
+        cells.setdefault((int(one.at["layer"]), float(one.at["alpha"])), []).append(one)
+    return max(cells, key=lambda cell: _mean(cells[cell]), default=None)
+
+
+def nearest_layer(numbers: Numbers, depth: float) -> int:
+    """The layer that was steered whose relative depth is closest to a given one."""
+    steered = numbers.select("outside_share")
+    whole = _depth(numbers) or 1
+    return int(min(steered.values_of("layer"), key=lambda layer: abs(layer / whole - depth)))
 
 
 # --- cells ---
 
 
-def _systems(numbers: Numbers) -> Iterator[dict[str, Any]]:
+def size_systems(numbers: Numbers) -> list[dict[str, Any]]:
     """Coordinates of every system, but for language and seed."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for one in numbers.select("word_mrr", layer=None):
-        at = {name: one.at[name] for name in ("system", "sentences", "window", "variant") if name in one.at}
+        at = {name: one.at[name] for name in _COORDINATES if name in one.at}
         found.setdefault(tuple(at.items()), at)
-    order = sorted(found.values(), key=_place)
-    yield from order
+    return sorted(found.values(), key=_place)
 
 
 def _place(at: dict[str, Any]) -> tuple[Any, ...]:
     return at.get("sentences", 0), at["system"], at.get("variant", ""), at.get("window", 0)
 
 
-def _here(numbers: Numbers, measure: str, at: dict[str, Any], language: str) -> list[Number]:
-    names = ("system", "sentences", "window", "variant")
-    return list(numbers.select(measure, layer=None, language=language, **{name: at.get(name) for name in names}))
+def _system_cells(at: dict[str, Any]) -> dict[str, Any]:
+    variant = at.get("variant", "").replace("-", " ")
+    return {**at, "system": SYSTEMS.get(at["system"], at["system"]) + (f", {variant}" if variant else "")}
 
 
-def _by_language(numbers: Numbers, measure: str, at: dict[str, Any]) -> list[list[Number]]:
-    languages = numbers.select(measure, layer=None).values_of("language")
-    return [some for code in languages if (some := _here(numbers, measure, at, code))]
+def numbers_of_system(numbers: Numbers, measure: str, at: Mapping[str, Any], language: str) -> list[Number]:
+    """The numbers of a system in a language, of all seeds."""
+    where = {name: at.get(name) for name in _COORDINATES}
+    return list(numbers.select(measure, layer=None, language=language, arm=None, **where))
 
 
-def _late_layer(rates: Numbers) -> int:
-    layers = rates.values_of("layer")
-    depth = max(rates.values_of("depth"))
-    return int(min(layers, key=lambda layer: abs(layer / depth - _LATE)))
+def numbers_of_languages(numbers: Numbers, measure: str, at: Mapping[str, Any]) -> list[list[Number]]:
+    """The numbers of a system in each language but the one that tasks are learned in."""
+    source = numbers.select("nli_dev").values_of("language")
+    languages = numbers.select(measure, layer=None, arm=None).values_of("language")
+    return [
+        some for code in languages if code not in source and (some := numbers_of_system(numbers, measure, at, code))
+    ]
 
 
 def _mean(numbers: Sequence[Number]) -> float:
     return sum(number.value for number in numbers) / len(numbers)
 
 
-def _shown(groups: Sequence[Sequence[Number]], scale: float) -> str | None:
-    """The mean over languages of means over seeds, with half the width of its interval over test items."""
+def mean_cell(groups: Sequence[Sequence[Number]], scale: float = 1.0) -> float | dict[str, float] | None:
+    """The mean over languages of means over seeds, with its 95 % interval over test items, as a cell of a table."""
     import numpy as np
 
     if not groups or not all(groups):
         return None
     value = scale * sum(map(_mean, groups)) / len(groups)
     if not all(number.draws for group in groups for number in group):
-        return f"{value:.1f}"
+        return value
     draws = np.mean([np.mean([number.draws for number in group], axis=0) for group in groups], axis=0)
     low, high = np.quantile(draws, [0.025, 0.975])
-    return f"{value:.1f} ±{scale * (high - low) / 2:.1f}"
+    return {"value": value, "low": scale * float(low), "high": scale * float(high)}

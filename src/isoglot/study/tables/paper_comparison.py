@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI, accuracy", "ner": "NER, F1", "parsing": "parsing, LAS"}
+ANCHORS, SEPARATE = "default-anchors", "sep-"
+"""The arm that Sep arms are compared with beside Default, and how their names begin."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,21 +42,33 @@ class ArmLoss:
     paper: float | None
 
 
-def arm_losses(study: Study) -> list[ArmLoss]:
-    """Every arm but the baseline, in every task that both were tested in."""
-    numbers, base, found = study.numbers(), baseline_of(study), []
+def arm_losses(study: Study, base: str | None = None) -> list[ArmLoss]:
+    """Every arm but the baseline, in every task that both were tested in.
+
+    Args:
+        study: The study.
+        base: The arm to compare with; default: the study's baseline. With ``default-anchors``, the Sep arms alone.
+    """
+    numbers, base, found = study.numbers(), base or baseline_of(study), []
     table = _printed(study)
     for pair in numbers.values_of("pair"):
         here = numbers.select(pair=pair, variant=None, layer=None, map=None)
         for arm, title in study.about.get("arms", {}).items():
-            change = table.get("arms", {}).get(arm, {}).get("change") if base == "default" else None
-            for place, task in enumerate(TASKS):
-                tested = None if arm == base else _difference(here, task, arm, base)
+            for task in TASKS if _is_compared(arm, base) else ():
+                tested = _difference(here, task, arm, base)
                 if tested is not None:
-                    paper = None if change is None else change[place]
+                    paper = printed_difference(table, arm, base, task)
                     value, half = tested
                     found.append(ArmLoss(pair=pair, arm=title, task=task, value=value, half=half, paper=paper))
     return found
+
+
+def _is_compared(arm: str, base: str) -> bool:
+    """Whether the table has the difference of an arm to a base; to Default anchors only Sep arms have one.
+
+    Their vocabularies are of the same kind, so this difference is that of sharing alone.
+    """
+    return arm != base and (base != ANCHORS or arm.startswith(SEPARATE))
 
 
 def paper_table(study: Study) -> Table | None:
@@ -62,40 +77,103 @@ def paper_table(study: Study) -> Table | None:
     None for studies of other papers, or without a task of that table. Where the study has tested some of the paper's
     languages, the printed average is over those.
     """
-    table, numbers = _printed(study), study.numbers()
-    here = numbers.select(variant=None, layer=None, map=None)
+    table, here = _printed(study), _tested(study)
     tasks = [task for task in TASKS if _targets(here, task)]
     if not table or not tasks:
         return None
-    ours = sorted({code for task in tasks for code in _targets(here, task)})
-    shared = [code for code in table["languages"] if code in ours] or table["languages"]
     titles: dict[str, str] = study.about.get("arms", {})
+    shared = _shared(table, here)
     rows = []
     for arm in [*table["arms"], *(arm for arm in titles if arm not in table["arms"])]:
         row: dict[str, Any] = {"arm": titles.get(arm, arm)}
         for task in tasks:
-            row |= _theirs(table, arm, task, shared) | _ours(here, arm, task, baseline_of(study))
+            row |= _theirs(table, arm, task, shared) | _ours(here, arm, task)
         if len(row) > 1:
             rows.append(row)
-    columns = [Column("arm")]
-    for task in tasks:
-        for name, title, digits in (
-            (f"{task}_paper", "paper", ".1f"),
-            (f"{task}_paper_delta", "Δ", "+.1f"),
-            (f"{task}_ours", "ours", ".1f"),
-            (f"{task}_ours_delta", "Δ", "+.1f"),
-        ):
-            if any(name in row for row in rows):
-                columns.append(Column(name, title=title, above=TASKS[task], format=digits, kind="number"))
-    names = [column.name for column in columns]
+    columns = [Column("arm"), *_beside(tasks, ".1f")]
     notes = (
-        f"Paper: mean of {', '.join(shared)}; ours: mean of {', '.join(ours)}. Δ: difference to Default.",
+        _means_of(table, here),
         "Languages, tests, size of the encoder and budget differ: compare differences rather than levels.",
         "± is half a 95 % interval over test items (bootstrap); – was not run, or not printed.",
     )
-    return Table.from_rows(
-        [{name: row.get(name) for name in names} for row in rows], columns, footnotes=notes, intervals="plus-minus"
-    )
+    cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
+    caption = "Table 1, the paper's beside ours"
+    return Table.from_rows(cells, columns, caption=caption, footnotes=notes, intervals="plus-minus")
+
+
+def loss_table(study: Study) -> Table | None:
+    """Differences of every arm to Default, and of Sep arms to Default anchors as well; the paper's beside ours.
+
+    None for studies of other papers, or where no arm can be compared.
+    """
+    table, here = _printed(study), _tested(study)
+    titles: dict[str, str] = study.about.get("arms", {})
+    tasks = [task for task in TASKS if _targets(here, task)]
+    shared = _shared(table, here) if table else []
+    rows = []
+    for base in ("default", ANCHORS) if table and "default" in titles else ():
+        for arm, title in titles.items():
+            cells = _losses(here, table, arm, base, tasks, shared) if _is_compared(arm, base) else {}
+            if any(name.endswith("_ours") for name in cells):
+                rows.append({"arm": title, "base": titles.get(base, base), **cells})
+    if not rows:
+        return None
+    columns = [Column("arm"), Column("base", title="Δ against"), *_beside(tasks, "+.1f")]
+    notes = [
+        _means_of(table, here),
+        "± is half a 95 % interval over test items and seeds, paired; – was not run, or not printed.",
+    ]
+    if ANCHORS in titles:
+        notes.append(
+            f"{titles[ANCHORS]}, like the Sep arms, has a vocabulary learned for each language: differences to it do not "
+            "mix vocabulary with sharing."
+        )
+    found = [{column.name: row.get(column.name) for column in columns} for row in rows]
+    caption = "Δ, points: differences between arms, the paper's beside ours"
+    return Table.from_rows(found, columns, caption=caption, footnotes=tuple(notes), intervals="plus-minus")
+
+
+def _losses(
+    numbers: Numbers, table: dict[str, Any], arm: str, base: str, tasks: Sequence[str], shared: Sequence[str]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for task in tasks:
+        tested = _difference(numbers, task, arm, base)
+        if tested is not None:
+            value, half = tested
+            ends = {} if isnan(half) else {"low": value - half, "high": value + half}
+            found[f"{task}_ours"] = {"value": value, **ends} if ends else value
+        paper = printed_difference(table, arm, base, task, shared)
+        if paper is not None:
+            found[f"{task}_paper"] = paper
+    return found
+
+
+def _beside(tasks: Sequence[str], digits: str) -> list[Column]:
+    """A column of the paper and one of the study for each task."""
+    return [
+        Column(f"{task}_{side}", title=side, above=TASKS[task], format=digits, kind="number")
+        for task in tasks
+        for side in ("paper", "ours")
+    ]
+
+
+def _tested(study: Study) -> Numbers:
+    return study.numbers().select(variant=None, layer=None, map=None)
+
+
+def _means_of(table: dict[str, Any], numbers: Numbers) -> str:
+    ours = sorted({code for task in TASKS for code in _targets(numbers, task)})
+    return f"Paper: mean of {', '.join(_shared(table, numbers))}; ours: mean of {', '.join(ours)}."
+
+
+def _shared(table: dict[str, Any], numbers: Numbers) -> list[str]:
+    """The paper's languages that the study has tested; all of them where it has tested none."""
+    ours = {code for task in TASKS for code in _targets(numbers, task)}
+    return [code for code in table["languages"] if code in ours] or list(table["languages"])
+
+
+# --- the paper's numbers ---
 
 
 def _printed(study: Study) -> dict[str, Any]:
@@ -103,26 +181,38 @@ def _printed(study: Study) -> dict[str, Any]:
     return found
 
 
-def _theirs(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]) -> dict[str, float]:
-    if arm not in table["arms"]:
-        return {}
+def printed_difference(
+    table: dict[str, Any], arm: str, base: str, task: str, languages: Sequence[str] = ()
+) -> float | None:
+    """Difference of two arms in the printed table, mean over languages (default: all); None where it has them not."""
+    arms = table.get("arms", {})
+    if arm not in arms or base not in arms:
+        return None
+    asked = languages or table["languages"]
+    if base == "default" and len(asked) == len(table["languages"]):  # printed, from scores that were not rounded
+        return float(arms[arm]["change"][list(TASKS).index(task)])
+    return _printed_mean(table, arm, task, asked) - _printed_mean(table, base, task, asked)
+
+
+def _printed_mean(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]) -> float:
     places = [table["languages"].index(code) for code in languages]
-    value, base = (sum(table["arms"][name][task][place] for place in places) / len(places) for name in (arm, "default"))
-    delta = value - base
-    if len(places) == len(table["languages"]):  # printed, from scores that were not rounded
-        delta = table["arms"][arm]["change"][list(TASKS).index(task)]
-    return {f"{task}_paper": value} | ({f"{task}_paper_delta": delta} if arm != "default" else {})
+    return float(sum(table["arms"][arm][task][place] for place in places) / len(places))
 
 
-def _ours(numbers: Numbers, arm: str, task: str, base: str) -> dict[str, Any]:
+def _theirs(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]) -> dict[str, float]:
+    return {f"{task}_paper": _printed_mean(table, arm, task, languages)} if arm in table["arms"] else {}
+
+
+# --- the study's ---
+
+
+def _ours(numbers: Numbers, arm: str, task: str) -> dict[str, Any]:
     from isoglot.study.tables.results import with_interval
 
     by_language = [list(numbers.select(task, arm=arm, language=code)) for code in _targets(numbers, task)]
     if not all(by_language):
         return {}
-    some = [one for numbers_of_one in by_language for one in numbers_of_one]
-    tested = None if arm == base else _difference(numbers, task, arm, base)
-    return {f"{task}_ours": with_interval(some)} | ({f"{task}_ours_delta": tested[0]} if tested else {})
+    return {f"{task}_ours": with_interval([one for some in by_language for one in some])}
 
 
 def _targets(numbers: Numbers, task: str) -> list[str]:

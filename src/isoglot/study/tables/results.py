@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,13 @@ from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
 from isoglot.study.tables.arm_tests import arm_table
-from isoglot.study.tables.emergence_curves import token_unit
+from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
 from isoglot.study.tables.layer_tables import layer_tables
 from isoglot.study.tables.multilingual_tables import multilingual_tables
+from isoglot.study.tables.paper_comparison import ANCHORS, SEPARATE, loss_table, paper_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.study.claims import Difference, Verdict
     from isoglot.study.numbers import Number, Numbers
@@ -24,11 +26,29 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
-FACTS = {"perplexity": ("perplexity", ".1f"), "fertility": ("subwords a word", ".2f"), "ids_read": ("ids read", ",.0f")}
+FACTS = {"perplexity": ("perplexity", ".1f"), "fertility": ("subwords/word", ".2f"), "ids_read": ("ids read", ",.0f")}
+SCORES = {"nli": "NLI, accuracy in %", "ner": "NER, F1", "parsing": "Parsing, LAS"}
 LEVEL = 0.95
+_KEYS = ("pair", "arm")
+_NOTES = (
+    "± is half a 95 % interval over test items (bootstrap); means over seeds. Δ: difference to the baseline.",
+    "P@1: sentence retrieval in the best layer, each language's mean removed, estimated on other sentences.",
+    "CKA: debiased, mean over layers.",
+)
 
 
 # --- scores ---
+
+
+def closing_tables(study: Study) -> list[Table]:
+    """What ``isoglot study run`` prints at its end: all results, the paper's table beside them, and verdicts."""
+    curves = emergence_curves(study)
+    found = [*result_tables(study), facts_table(study)]
+    found += [threshold_table(curves)] if curves else []
+    found += [table for table in (paper_table(study), loss_table(study)) if table is not None]
+    if study.about.get("paper"):
+        found.append(short_verdict_table(study_verdicts(study)))
+    return [table for table in found if table.rows]
 
 
 def result_tables(study: Study) -> list[Table]:
@@ -36,56 +56,85 @@ def result_tables(study: Study) -> list[Table]:
     found = multilingual_tables(study.numbers())
     if found:
         return found
-    found = [result_table(study), *layer_tables(study)]
+    found = [*score_tables(study), *layer_tables(study)]
     if study.about.get("paper") is None and len(study.about.get("arms", {})) > 1:
         found.append(arm_table(study))
     return [table for table in found if table.rows] or found[:1]
 
 
-def result_table(study: Study) -> Table:
-    """Scores of every arm by language, with half the width of their intervals, and the difference to the baseline.
+def score_tables(study: Study) -> list[Table]:
+    """The result table, cut into one for each task where there are several: side by side they do not fit a terminal."""
+    whole = result_table(study)
+    tasks = [task for task, title in TASKS.items() if any(column.above == title for column in whole.columns)]
+    if len(tasks) < 2:
+        return [whole]
+    columns, rows = _score_rows(study)
+    found = []
+    for task in (*tasks, None):
+        above = "" if task is None else TASKS[task]
+        names = [name for name, column in columns.items() if column.above == above and name not in _KEYS]
+        some = [row for row in rows if any(row.get(name) is not None for name in names)]
+        heads = [replace(columns[name], above="") for name in (*_KEYS, *names)]
+        what = "Sentence retrieval and CKA" if task is None else SCORES[task]
+        notes = list(_NOTES[1:] if task is None else _NOTES[:1])
+        if f"{task}_anchors" in names:
+            notes.append(f"Δ anchors: difference of a Sep arm to {study.about['arms'][ANCHORS]}.")
+        found.append(_score_table(some, heads, what, tuple(notes)))
+    return [table for table in found if table.rows]
 
-    The difference is that of the averages over the languages that were not trained on. Of the factorial study, it is
-    the table of variances.
+
+def result_table(study: Study) -> Table:
+    """Scores of every arm by language, with half the width of their intervals, and differences between arms.
+
+    Differences are to the baseline and, of Sep arms, to Default anchors: of the averages over the languages that were
+    not trained on. Of the factorial study, it is the table of variances.
     """
+    if study.numbers().values_of("sharing"):
+        return factorial_table(study.numbers())
+    columns, rows = _score_rows(study)
+    return _score_table(rows, list(columns.values()), str(study.about.get("title", "")), _NOTES)
+
+
+def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
     numbers = study.numbers()
-    if numbers.values_of("sharing"):
-        return factorial_table(numbers)
-    columns: dict[str, Column] = {"pair": Column("pair"), "arm": Column("arm")}
+    columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
     rows = []
-    for pair, title, of_arm, variant in _arms(study, numbers):
-        base = numbers.select(pair=pair, arm=study.about.get("baseline"), variant=None)
-        row = _scores(of_arm, base, columns)
+    for pair, arm, of_arm, variant in _arms(study, numbers):
+        bases = {"delta": study.about.get("baseline")} | ({"anchors": ANCHORS} if arm.startswith(SEPARATE) else {})
+        here = {name: numbers.select(pair=pair, arm=base, variant=None) for name, base in bases.items()}
+        row = _scores(of_arm, here, columns)
         if row:
+            title = study.about["arms"][arm]
             rows.append({"pair": pair, "arm": title + (f", {variant}" if variant else ""), **row})
-    notes = (
-        "± is half a 95 % interval over test items (bootstrap); means over seeds. Δ: difference to the baseline.",
-        "P@1: sentence retrieval in the best layer, each language's mean removed, estimated on other sentences.",
-        "CKA: debiased, mean over layers.",
-    )
-    cells = [{name: row.get(name) for name in columns} for row in rows]
-    return Table.from_rows(
-        cells,
-        list(columns.values()),
-        caption=str(study.about.get("title", "")),
-        footnotes=notes,
-        intervals="plus-minus",
-    )
+    return columns, rows
+
+
+def _score_table(
+    rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: tuple[str, ...]
+) -> Table:
+    cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
+    return Table.from_rows(cells, list(columns), caption=caption, footnotes=notes, intervals="plus-minus")
 
 
 def facts_table(study: Study) -> Table:
-    """What else differs between arms: perplexity, subwords a word, ids that are read."""
-    columns: dict[str, Column] = {"pair": Column("pair"), "arm": Column("arm")}
+    """What to know beside the scores of an arm: perplexity, scores in the language of training, subwords, ids."""
+    columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
     rows = []
-    for pair, title, of_arm, variant in _arms(study, study.numbers()):
+    for pair, arm, of_arm, variant in _arms(study, study.numbers()):
         row: dict[str, Any] = {}
         for measure, (words, digits) in FACTS.items():
             for language in of_arm.select(measure).values_of("language"):
                 name = f"{measure}_{language}"
                 columns.setdefault(name, Column(name, title=language, above=words, format=digits))
                 row[name] = _mean(list(of_arm.select(measure, language=language)))
+        for task, title in TASKS.items():
+            for source in of_arm.select(f"{task}_dev").values_of("language"):
+                some = list(of_arm.select(task, language=source, layer=None))
+                name = f"{task}_{source}"
+                columns.setdefault(name, Column(name, title=title, above=f"score in {source}", format=".1f"))
+                row[name] = _mean(some) if some else None
         if row and variant is None:
-            rows.append({"pair": pair, "arm": title, **row})
+            rows.append({"pair": pair, "arm": study.about["arms"][arm], **row})
     cells = [{name: row.get(name) for name in columns} for row in rows]
     return Table.from_rows(cells, list(columns.values()), caption="Beside the scores")
 
@@ -94,29 +143,28 @@ def _arms(study: Study, numbers: Numbers) -> list[tuple[str, str, Numbers, str |
     """Every pair, arm and variant that has numbers."""
     found: list[tuple[str, str, Numbers, str | None]] = []
     for pair in numbers.values_of("pair"):
-        for name, title in study.about.get("arms", {}).items():
+        for name in study.about.get("arms", {}):
             of_arm = numbers.select(arm=name, pair=pair)
             for variant in [None, *of_arm.values_of("variant")]:
                 some = of_arm.select(variant=variant)
                 if len(some):
-                    found.append((pair, title, some, variant))
+                    found.append((pair, name, some, variant))
     return found
 
 
-def _scores(numbers: Numbers, base: Numbers, columns: dict[str, Column]) -> dict[str, Any]:
+def _scores(numbers: Numbers, bases: Mapping[str, Numbers], columns: dict[str, Column]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for measure, title in TASKS.items():
         for language in numbers.select(measure).values_of("language"):
             name = f"{measure}_{language}"
             columns.setdefault(name, Column(name, title=language, above=title, format=".1f"))
             row[name] = with_interval(list(numbers.select(measure, language=language)))
-        if row.keys() & {name for name in columns if name.startswith(f"{measure}_")}:
-            delta = _delta(numbers, base, measure)
+        for base, words in (("delta", "Δ"), ("anchors", "Δ anchors")):
+            delta = _delta(numbers, bases[base], measure) if base in bases else None
             if delta is not None:
-                columns.setdefault(
-                    f"{measure}_delta", Column(f"{measure}_delta", title="Δ", above=title, format="+.1f")
-                )
-                row[f"{measure}_delta"] = delta
+                name = f"{measure}_{base}"
+                columns.setdefault(name, Column(name, title=words, above=title, format="+.1f"))
+                row[name] = delta
     best = _best_layer(numbers)
     if best:
         columns.setdefault("p1", Column("p1", title="P@1", unit="%", scale=100, format=".1f"))
@@ -175,16 +223,20 @@ def about_study(study: Study) -> str:
     tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
     factor, unit = token_unit(max(tokens, default=0))
     ends = sorted({min(tokens), max(tokens)}) if tokens else []
-    budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit}" if ends else "no"
+    budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit} tokens an arm"
+    if not ends:
+        released = {Path(step.files["encoder"].path).name for step in study.steps.values() if "encoder" in step.files}
+        budget = ", ".join(sorted(released)) or "nothing was trained"
     pairs = ", ".join(study.about.get("pairs", []))
-    return f"{budget} tokens an arm, scale {study.about.get('scale')}, {pairs}, {_data_words(study)}"
+    return f"{budget}, scale {study.about.get('scale')}, {pairs}, {_data_words(study)}"
 
 
 def _data_words(study: Study) -> str:
     """The text that a study has read and how it was tested, in a few words."""
     files = {name: file for step in study.steps.values() for name, file in _named_files(step)}
     texts = [f"{name} ({file.key[:8]})" for name, file in files.items()]
-    tests = {file.key for step in study.steps.values() for file in step.files.values()}
+    every = [one for step in study.steps.values() for one in step.files.items()]
+    tests = {file.key for name, file in every if name != "encoder"}
     tests -= {file.key for file in files.values()}
     if not texts:
         return "built-in languages" + (f" and {len(tests)} files" if tests else "")
@@ -215,6 +267,20 @@ def study_verdicts(study: Study) -> list[Verdict]:
     found = verify(study.numbers(), paper, about=about_study(study))
     named = study.about.get("claims") or [one.claim for one in found]
     return [one for one in found if one.claim in named]
+
+
+def short_verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """Claim, verdict and the number that decides; ``isoglot study verify`` and the page have the rest."""
+    from isoglot.study.claims import verdict_table
+
+    run = [one for one in verdicts if one.outcome != "not run"]
+    rest = [one.claim for one in verdicts if one.outcome == "not run"]
+    shown = run or verdicts
+    names = ("claim", "sentence", "verdict", "ours")
+    rows = [{name: row[name] for name in names} for row in verdict_table(shown).dicts()]
+    columns = [Column("claim"), Column("sentence", title="the paper says"), Column("verdict"), Column("ours")]
+    notes = (f"Not run, numbers are missing: {', '.join(rest)}.",) if run and rest else ()
+    return Table.from_rows(rows, columns, caption=f"Verdicts: {verdicts[0].about}" if verdicts else "", footnotes=notes)
 
 
 def study_expected(study: Study) -> dict[str, Any]:
