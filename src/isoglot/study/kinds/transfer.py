@@ -64,8 +64,7 @@ def fine_tune_shifted(work: Work) -> list[Number]:
     ``means``. The arm is ``tune-upper`` without a shift, and ``tune-upper+shift`` with it.
     """
     from isoglot.study.kinds.steering import open_means
-    from isoglot.transfer import find_task
-    from isoglot.transfer.shift_transfer import shift_transfer
+    from isoglot.transfer import find_task, shift_transfer
 
     done = _experiment(work, upper_half=True)
     _, dev, test = examples(work, find_task(work.settings["task"]), target_dev=True)

@@ -125,8 +125,8 @@ def loss_table(study: Study) -> Table | None:
     ]
     if ANCHORS in titles:
         notes.append(
-            f"{titles[ANCHORS]}, like the Sep arms, has a vocabulary learned for each language: differences to it do not "
-            "mix vocabulary with sharing."
+            f"{titles[ANCHORS]}, like the Sep arms, has a vocabulary learned for each language: differences to it do "
+            "not mix vocabulary with sharing."
         )
     found = [{column.name: row.get(column.name) for column in columns} for row in rows]
     caption = "Δ, points: differences between arms, the paper's beside ours"
