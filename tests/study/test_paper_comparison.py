@@ -8,7 +8,7 @@ import pytest
 
 from isoglot.report.study import study_page
 from isoglot.study.claims.printed_numbers import printed
-from isoglot.study.numbers import Number
+from isoglot.study.numbers import Coordinate, Number
 from isoglot.study.tables.paper_comparison import arm_losses, loss_table, paper_table
 from isoglot.study.tables.results import closing_tables, file_table, result_table, run_table, score_tables
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
@@ -112,6 +112,11 @@ def test_what_a_run_prints_at_its_end(study: MadeUpStudy) -> None:
     verdicts = tables[-1]
     assert [column.name for column in verdicts.columns] == ["claim", "sentence", "verdict", "ours"]
     assert verdicts.column("claim") == ["W2", "W3"]
+
+
+def test_a_run_that_has_measured_nothing_prints_no_table(tmp_path: Path) -> None:
+    at: dict[str, Coordinate] = {"arm": "default", "pair": "en-de", "seed": 0, "language": "en"}
+    assert closing_tables(MadeUpStudy(tmp_path, [Number("fertility", 1.2, at)])) == []
 
 
 def test_one_task_is_not_cut_off_from_retrieval(tmp_path: Path) -> None:

@@ -41,9 +41,15 @@ _NOTES = (
 
 
 def closing_tables(study: Study) -> list[Table]:
-    """What ``isoglot study run`` prints at its end: all results, the paper's table beside them, and verdicts."""
+    """What ``isoglot study run`` prints at its end: all results, the paper's table beside them, and verdicts.
+
+    Nothing where nothing was measured yet.
+    """
     curves = emergence_curves(study)
-    found = [*result_tables(study), facts_table(study)]
+    measured = [table for table in result_tables(study) if table.rows]
+    if not measured and not curves:
+        return []
+    found = [*measured, facts_table(study)]
     found += [threshold_table(curves)] if curves else []
     found += [table for table in (paper_table(study), loss_table(study)) if table is not None]
     if study.about.get("paper"):
