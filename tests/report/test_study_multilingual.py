@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
 
+from isoglot.report.study import study_page
 from isoglot.report.study_multilingual import (
     multilingual_parts,
     shift_finding,
@@ -16,6 +19,10 @@ from isoglot.report.study_multilingual import (
 )
 from isoglot.study.numbers import Coordinate, Number, Numbers
 from isoglot.study.tables.multilingual_tables import bleu_table, differences_in_setting, rate_table, size_table
+from tests.study.made_up_study import MadeUpStudy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def sized(system: str, size: int, value: float, **at: Coordinate) -> list[Number]:
@@ -53,6 +60,13 @@ def steered(depth: int = 12) -> Numbers:
                 found.append(Number("bleu1", alpha + 10 - abs(layer - 10), at))
     at = {"source": "en", "target": "de", "seed": 0}
     return Numbers([*found, Number("bleu1_source", 4.0, at), Number("bleu1_unshifted", 3.0, at)])
+
+
+SETS = [
+    Number("token_set_size", 9000, {"language": "en", "seed": 0}),
+    Number("token_set_text_tokens", 100_000, {"language": "en", "seed": 0}),
+    Number("token_set_threshold", 1, {"seed": 0}),
+]
 
 
 def test_the_best_system_is_named_for_little_and_for_much_text() -> None:
@@ -133,6 +147,13 @@ def test_findings_of_a_shift_name_the_papers() -> None:
         "by +3.8 and +0.4"
     )
     assert shift_finding(Numbers()) == ""
+
+
+def test_the_page_in_a_browser(tmp_path: Path, seen: Callable[[str], None]) -> None:
+    study = MadeUpStudy(tmp_path, [*SIZES, *steered(), *SETS], paper="liu2020", claims=["L4"], arms={})
+    page = study_page(study)
+    assert "A shift at layer 10" in page
+    seen(page)
 
 
 def _titles(drawing: str) -> list[str]:

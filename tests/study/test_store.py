@@ -61,6 +61,16 @@ def test_a_step_runs_once(tmp_path: Path) -> None:
     assert not list((tmp_path / "study" / "steps").glob(".*"))  # no lock, no work left
 
 
+def test_numbers_are_read_once_and_again_where_their_file_has_changed(tmp_path: Path) -> None:
+    store, one = Store(tmp_path / "study"), step(tmp_path)
+    assert len(store.numbers(one.key)) == 0
+    store.run(one, progress=SILENT)
+    assert store.numbers(one.key) is store.numbers(one.key)
+    (store.folder(one.key) / "numbers.json").write_text("{}")
+    with pytest.raises(CorruptFileError):
+        store.numbers(one.key)
+
+
 def test_a_failed_step_leaves_nothing_but_the_reason(tmp_path: Path) -> None:
     store, one = Store(tmp_path / "study"), step(tmp_path, fail=True)
     with pytest.raises(InputError):

@@ -71,6 +71,7 @@ class Store:
         self.root = Path(root)
         self.steps = self.root / STEPS
         self.attempts_folder = self.root / ATTEMPTS
+        self._numbers: dict[str, tuple[tuple[int, int], Numbers]] = {}
 
     def __repr__(self) -> str:
         return f"Store({str(self.root)!r})"
@@ -115,16 +116,22 @@ class Store:
         return owner_of(self.folder(key))
 
     def numbers(self, key: str) -> Numbers:
-        """The numbers that a step measured; none if it is not done.
+        """The numbers that a step measured; none if it is not done. A file that has not changed is read once.
 
         Raises:
             CorruptFileError: They were altered.
         """
         path = self.folder(key) / NUMBERS
-        if not path.exists():
+        try:
+            facts = path.stat()
+        except FileNotFoundError:
             return Numbers()
-        found = read_sealed(path, {"numbers": [dict]}, remedy=_AGAIN)
-        return Numbers(Number.from_json(one) for one in found["numbers"])
+        stamp = facts.st_mtime_ns, facts.st_size
+        known = self._numbers.get(key)
+        if known is None or known[0] != stamp:
+            found = read_sealed(path, {"numbers": [dict]}, remedy=_AGAIN)
+            known = self._numbers[key] = stamp, Numbers(Number.from_json(one) for one in found["numbers"])
+        return known[1]
 
     def failures(self, key: str) -> list[Attempt]:
         """Attempts at a step that failed, oldest first."""
