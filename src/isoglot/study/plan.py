@@ -216,7 +216,7 @@ class TimeLeft:
     def in_words(self) -> str:
         """The time left in a few words."""
         if not self.untimed:
-            return f"about {duration(self.seconds)} left"
+            return f"about {duration(self.seconds)} left, one step after another"
         rest = f", and {duration(self.seconds)} for other steps" if self.seconds else ""
         return f"time left: {self.untimed} encoders, whose speed is known once one trains{rest}"
 
