@@ -16,7 +16,7 @@ from isoglot.model.encoder import Encoder
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
-from isoglot.study.engines import RunOptions
+from isoglot.study.engines import RunOptions, check_engine
 from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate, time_left
@@ -482,6 +482,8 @@ def test_a_refused_study_leaves_no_folder(
     isoglot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: list[str]
 ) -> None:
     monkeypatch.setenv("PATH", "")
+    with raises("config.engine", "sbatch"):
+        check_engine("slurm", RunOptions())
     result = isoglot("study", "run", "emergence", "--scale", "nano", "--out", str(tmp_path / "study"), *given)
     assert result.code == 2
     assert len(result.err.splitlines()) == 1

@@ -119,7 +119,7 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
     if engine == "slurm" and shutil.which("sbatch") is None:
         raise ConfigError(
             "there is no sbatch on this machine",
-            remedy="run this where SLURM is, or use --engine local",
+            remedy="run it where jobs of the SLURM cluster are submitted, or use --engine local",
             code="config.engine",
         )
     if engine == "ray":
