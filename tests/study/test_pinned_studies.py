@@ -68,7 +68,9 @@ def pinned() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_steps_of_a_real_study_keep_their_keys(name: str, pinned: dict[str, Any]) -> None:
-    assert keys_of(name) == pinned["keys"][name]
+    """A new step is fine."""
+    now, before = keys_of(name), pinned["keys"][name]
+    assert {title: now.get(title, "gone") for title in before} == before
 
 
 @pytest.mark.parametrize("config", CONFIGS)
