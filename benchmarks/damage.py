@@ -33,8 +33,7 @@ from isoglot.languages import documents
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder, read_about
 from isoglot.model.static_table import TableEncoder, open_table, save_table
-from isoglot.pretrain.checkpoint import Checkpoints
-from isoglot.pretrain.run_folder import open_folder
+from isoglot.pretrain.run_folder import Checkpoints, open_folder
 from isoglot.represent import Representations
 from isoglot.represent.extraction import extract
 from isoglot.represent.moments import LanguageMoments, language_statistics

@@ -12,8 +12,8 @@ import torch
 
 from isoglot.core.artifact import write_sealed
 from isoglot.core.folders import replace_folder, restore_folder, sweep
-from isoglot.pretrain import checkpoint as module
-from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, STATE, Checkpoints
+from isoglot.pretrain import run_folder as module
+from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, STATE, Checkpoints
 from tests.errors import raises
 
 
@@ -64,8 +64,8 @@ def test_a_damaged_one_is_refused_and_the_one_before_is_used(tmp_path: Path, nam
     found = checkpoints.newest()
     assert found is not None
     assert found.state["step"] == 5
-    assert len(checkpoints.refused) == 1
-    assert checkpoints.refused[0].startswith(f"{path}:")
+    assert len(checkpoints.rejected) == 1
+    assert checkpoints.rejected[0].startswith(f"{path}:")
 
 
 def test_the_refusal_says_what_is_wrong(tmp_path: Path):
@@ -73,7 +73,7 @@ def test_the_refusal_says_what_is_wrong(tmp_path: Path):
     path = save(checkpoints, 5) / MODEL
     path.write_bytes(path.read_bytes()[:-1])
     assert checkpoints.newest() is None
-    assert checkpoints.refused[0].endswith("the file was truncated or altered: create it again or download it again")
+    assert checkpoints.rejected[0].endswith("the file was truncated or altered: create it again or download it again")
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch):
@@ -141,7 +141,7 @@ def test_whenever_the_process_dies_one_is_whole(tmp_path: Path, monkeypatch, dea
     found = after.newest()
     assert found is not None
     assert found.tensors(MODEL)["weight"][0].item() == found.state["step"]
-    assert after.refused == []
+    assert after.rejected == []
     assert (best / "x").read_text() in ("old", "new")
     assert died or (found.state["step"], (best / "x").read_text()) == (10, "new")
     assert [name for name in names(tmp_path) if name.startswith(".")] == []

@@ -14,8 +14,7 @@ from isoglot.core import devices
 from isoglot.core.errors import NumericError
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.metrics_log import read_metrics
-from isoglot.pretrain.optimizer import OptimizerConfig, build_optimizer
-from isoglot.pretrain.step import LARGEST, SMALLEST, LossScale
+from isoglot.pretrain.optimizer import LARGEST_SCALE, SMALLEST_SCALE, LossScale, OptimizerConfig, build_optimizer
 from isoglot.pretrain.train import pretrain
 
 
@@ -38,10 +37,10 @@ def test_the_scale_halves_at_an_overflow_and_doubles_after_so_many_good_steps():
     kept = [scale.keep(length) for length in (1.0, float("nan"), 2.0, 0.0, 1.0, 1.0)]
     assert kept == [True, False, True, True, True, True]
     assert asdict(scale) == {"value": 8.0, "good": 1, "skipped": 1, "interval": 3}
-    low, high = LossScale(value=SMALLEST), LossScale(value=LARGEST, interval=1)
+    low, high = LossScale(value=SMALLEST_SCALE), LossScale(value=LARGEST_SCALE, interval=1)
     assert not low.keep(float("inf"))
     assert high.keep(1.0)
-    assert (low.value, high.value) == (SMALLEST, LARGEST)
+    assert (low.value, high.value) == (SMALLEST_SCALE, LARGEST_SCALE)
 
 
 @pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan")])
@@ -55,7 +54,7 @@ def test_a_step_that_overflows_moves_nothing_and_leaves_the_optimizer_as_it_was(
 
 
 def test_an_overflow_at_the_smallest_scale_is_reported_as_it_is():
-    _, (length,) = planted(float("inf"), scale=LossScale(value=SMALLEST))
+    _, (length,) = planted(float("inf"), scale=LossScale(value=SMALLEST_SCALE))
     assert length == float("inf")
 
 
@@ -81,7 +80,7 @@ def test_a_run_in_float16_skips_overflows_counts_them_and_resumes_with_the_same_
 
     def step(self):
         if self.position.step in (1, 4):
-            plain = self.passes.backward
+            plain = self.backward.run
 
             def backward(batch):
                 loss = plain(batch)
@@ -89,7 +88,7 @@ def test_a_run_in_float16_skips_overflows_counts_them_and_resumes_with_the_same_
                 return loss
 
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(self.passes, "backward", backward)
+                patch.setattr(self.backward, "run", backward)
                 real(self)
             return
         real(self)

@@ -11,7 +11,7 @@ from isoglot.core.config import build_config, load_recipe
 from isoglot.model import Encoder, encoder_config
 from isoglot.pretrain import step as memory
 from isoglot.pretrain.config import PretrainConfig
-from isoglot.pretrain.step import check_memory, kept_numbers
+from isoglot.pretrain.step import check_memory, kept_activations
 from isoglot.pretrain.train import pretrain
 from tests.errors import raises
 
@@ -32,7 +32,7 @@ def test_the_estimate_is_less_than_what_torch_keeps_but_not_by_much(preset, drop
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         encoder(torch.full((rows, length), 7), torch.zeros(rows, 2, dtype=torch.long), torch.full((rows, 2), 7))
     found = sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
-    assert 0.6 < 4 * kept_numbers(shape, rows=rows, length=length) / found < 1
+    assert 0.6 < 4 * kept_activations(shape, rows=rows, length=length) / found < 1
 
 
 def test_the_paper_s_step_is_refused_on_a_small_machine(monkeypatch: pytest.MonkeyPatch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from isoglot.pretrain.muon import MOMENTUM, Muon, orthogonal
+from isoglot.pretrain.optimizer import MOMENTUM, Muon, orthogonal
 
 
 def chance(seed: int = 0) -> torch.Generator:

@@ -8,7 +8,8 @@ import pytest
 
 from isoglot.core.config import build_config, load_recipe, recipe_names
 from isoglot.model.plan import SharingPlan
-from isoglot.pretrain.config import PretrainConfig, changed_key
+from isoglot.pretrain.config import PretrainConfig
+from isoglot.pretrain.run_folder import changed_key
 from tests.errors import raises
 
 TABLE1 = {

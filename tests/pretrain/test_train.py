@@ -23,7 +23,7 @@ from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
 from isoglot.pretrain.masking import IGNORED
 from isoglot.pretrain.metrics_log import read_metrics
-from isoglot.pretrain.step import Passes
+from isoglot.pretrain.step import ForwardBackward
 from isoglot.pretrain.token_rows import Rows, TextConfig
 from isoglot.pretrain.train import pretrain
 from isoglot.text.formats.dictionary import Entry
@@ -219,7 +219,7 @@ def test_norms_of_narrow_encoders_are_compiled_as_two_kernels(monkeypatch, nano,
     monkeypatch.setattr(inductor.triton, "mix_order_reduction", True, raising=False)
     config = nano("compile=on", f"model.hidden_size={width}", "model.heads=6")
     shape = config.model.encoder(vocabulary_size=50, languages=("en",), pad_id=0, unk_id=1)
-    Passes(config, Encoder(shape, seed=None), World(device=torch.device("cpu")))
+    ForwardBackward(config, Encoder(shape, seed=None), World(device=torch.device("cpu")))
     assert seen == [{"triton.mix_order_reduction": False} if apart else None]
 
 
@@ -347,13 +347,13 @@ def test_a_perplexity_that_is_not_finite_stops_the_run_and_is_no_best(run, tmp_p
 
 @pytest.mark.parametrize("due", ["log.every=7", "checkpoints.every=7", "evaluation.every=7"])
 def test_a_loss_that_is_not_finite_stops_the_run_and_no_checkpoint_has_it(run, tmp_path: Path, monkeypatch, due):
-    real, calls = Passes.backward, []
+    real, calls = ForwardBackward.run, []
 
     def poisoned(self, batch):
         calls.append(batch.language)
         return real(self, batch) * (float("nan") if len(calls) == 6 else 1.0)
 
-    monkeypatch.setattr(Passes, "backward", poisoned)
+    monkeypatch.setattr(ForwardBackward, "run", poisoned)
     rare = ["log.every=100", "evaluation.every=100", "checkpoints.every=4"]
     kept = [] if due == "checkpoints.every=7" else ["step 4"]
     with raises("numeric", "step 6", *kept) as error:

@@ -15,7 +15,7 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, IsoglotError
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, HookedEncoder, save_encoder
-from isoglot.pretrain.checkpoint import Checkpoints
+from isoglot.pretrain.run_folder import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.tasks.examples import Passage, Tagged

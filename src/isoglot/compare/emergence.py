@@ -16,7 +16,7 @@ from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import SILENT
 from isoglot.model.folder import INDEX, open_encoder
 from isoglot.model.load import BEST, LAST, RUN
-from isoglot.pretrain.checkpoint import MODEL, Checkpoints
+from isoglot.pretrain.run_folder import MODEL, Checkpoints
 from isoglot.represent import extract
 
 if TYPE_CHECKING:

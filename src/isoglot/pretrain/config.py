@@ -1,4 +1,6 @@
-"""Every knob of a pretraining run, with what it means; recipes in ``recipes/`` set them, ``--set`` changes them.
+"""Settings of a pretraining run, and the checks that vocabulary and shards fit them.
+
+Recipes in ``recipes/`` set defaults, ``--set`` changes any setting.
 
 >>> from isoglot.core.config import build_config
 >>> build_config(PretrainConfig, settings=["model.size=nano", "budget=100steps"]).budget
@@ -7,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,37 +19,43 @@ from isoglot.core.rng import LARGEST_SEED
 from isoglot.model.config import SIZES, EncoderConfig, Preset, Size, encoder_config, is_separate
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.batches import PairsConfig
-from isoglot.pretrain.checkpoint import CheckpointConfig
 from isoglot.pretrain.code_switching import CodeSwitchingConfig
 from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.masking import MaskingConfig
 from isoglot.pretrain.metrics_log import LogConfig
 from isoglot.pretrain.optimizer import OptimizerConfig
-from isoglot.pretrain.requirements import RequiresConfig
+from isoglot.pretrain.run_folder import CheckpointConfig
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import Budget, ScheduleConfig, parse_budget
 from isoglot.pretrain.token_rows import Separator, TextConfig, Windows
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoglot.vocab import Shards, Vocabulary
+
+_REACHED = 0.98  # of the size asked for: a vocabulary with fewer subwords ran out of text
+
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 """auto: bfloat16 on a GPU that computes in it (Ampere and later), float16 with loss scaling on Volta and Turing, else
-float32. bfloat16, float16: products only; weights and sums stay float32."""
+float32. bfloat16 and float16 are for matrix products only; weights and sums stay float32."""
 
 
 class ModelConfig(Config):
-    """Which encoder is trained; what is None is as the preset and the size have it."""
+    """The encoder to train; None: as the preset and the size have it."""
 
     preset: Preset = "paper"
     """paper (BERT) or modern (ModernBERT)"""
     size: Size = "micro"
     """nano, micro, mini, small, base (the first paper's) or base12 (the second's)"""
     plan: str = "default"
-    """what each language has to itself: default, sep-emb, sep-l1-3, emb,pos,1-3,softmax…"""
+    """the sharing plan, which parts are private to each language: default, sep-emb, sep-l1-3, emb,pos,1-3,softmax…"""
     language_embeddings: Literal["none", "added"] = "none"
-    """whether a vector of the language is added to every token"""
+    """whether a language embedding is added to every token"""
     max_length: int | None = Field(None, ge=3)
-    """the longest input in tokens, special ones included"""
+    """maximum number of input tokens, special tokens included"""
     layers: int | None = Field(None, ge=1)
-    """how many layers"""
+    """number of layers"""
     heads: int | None = Field(None, ge=1)
     """attention heads in each layer"""
     hidden_size: int | None = Field(None, ge=2)
@@ -55,35 +63,35 @@ class ModelConfig(Config):
     intermediate_size: int | None = Field(None, ge=1)
     """dimensions inside a layer's feed-forward block"""
     norm: Literal["post", "pre"] | None = None
-    """post (BERT) or pre: whether a layer's parts are normalized after they are added or before they compute"""
+    """post-norm (BERT) or pre-norm"""
     positions: Literal["learned", "rotary"] | None = None
-    """a vector a place, or a rotation of queries and keys by place"""
+    """learned position embeddings, or rotary ones"""
     mlp: Literal["gelu", "geglu"] | None = None
-    """the feed-forward part; geglu has three matrices where gelu has two: set intermediate_size with it"""
+    """feed-forward block; geglu has three matrices where gelu has two: set intermediate_size with it"""
     head_transform: Literal["bert", "none"] | None = None
-    """what stands before the softmax: a matrix, GELU and a norm (bert), or nothing (none: XLM, the first paper)"""
+    """before the softmax: dense layer, GELU and norm (bert), or nothing (none: XLM, the first paper)"""
     dropout: float | None = Field(None, ge=0, lt=1)
-    """the share of numbers dropped in training"""
+    """dropout probability"""
     local_window: int | None = Field(None, ge=0)
-    """tokens of a neighborhood that layers attend to; 0: everything"""
+    """window of local attention in tokens; 0: all layers attend to everything"""
     global_every: int | None = Field(None, ge=1)
-    """with neighborhoods: the first of so many layers attends to everything all the same"""
+    """with local attention: every how many layers one attends to everything"""
 
     @model_validator(mode="after")
     def _plan_fits(self) -> Self:
-        SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])  # its errors say all there is to say
+        SharingPlan.parse(self.plan, self.layers or SIZES[self.size]["layers"])  # raises its own errors
         return self
 
     @property
     def is_separate(self) -> bool:
-        """Whether each language has weights to itself: private parts, or a vector of its own."""
+        """Whether each language has weights of its own: private parts or a language embedding."""
         return is_separate(SharingPlan.parse(self.plan), self.language_embeddings)
 
     def encoder(self, *, vocabulary_size: int, languages: tuple[str, ...], pad_id: int, unk_id: int) -> EncoderConfig:
-        """The whole config of the encoder, for a vocabulary and languages.
+        """Build the encoder's config for a vocabulary and languages.
 
         Raises:
-            ConfigError: The parts do not fit each other.
+            ConfigError: The settings contradict each other.
         """
         named = {"preset", "size", "plan"}
         changes = {key: value for key, value in self.model_dump(exclude=named).items() if value is not None}
@@ -100,23 +108,23 @@ class ModelConfig(Config):
 
 
 class BatchConfig(Config):
-    """What one step learns from."""
+    """The batch of a step."""
 
     size: int = Field(32, ge=1)
-    """sequences in a step, over all processes and all accumulated parts"""
+    """sequences in a step, over all ranks and accumulated parts"""
     sequence_length: int | None = Field(None, ge=3)
     """tokens in a sequence, special tokens included; None: the model's max_length"""
     gradient_accumulation: int = Field(1, ge=1)
-    """parts that a step is computed in, one after another, where memory is short; the result is the same"""
+    """forward and backward passes of a step, where memory is short; the result is the same"""
     separator: Separator = "none"
-    """what ends with a [SEP] inside a row: none, sentence (a line of the text; XLM and the first paper) or document"""
+    """[SEP] inside a row after every sentence (line of the text; XLM and the first paper), document, or none"""
     windows: Windows = "stream"
-    """what rows are cut from: stream (all text in one) or sentences (each cut by itself, with padding: second paper)"""
+    """rows are cut from the text as one stream, or from each sentence on its own, with padding (second paper)"""
     ramp: float = Field(0.0, ge=0, lt=1)
-    """the first share of the budget with fewer rows a step: a quarter of them, then half; 0: never"""
+    """the first share of the budget, with a quarter and then half of the rows in a step; 0: none"""
 
     def rows_at(self, progress: float) -> int:
-        """Rows of a step when that share of the budget is used.
+        """Rows of a step at that share of the budget.
 
         >>> [BatchConfig(size=32, ramp=0.2).rows_at(progress) for progress in (0.0, 0.1, 0.2)]
         [8, 16, 32]
@@ -125,50 +133,68 @@ class BatchConfig(Config):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of rows a step may have."""
+        """The numbers of rows that steps have."""
         return (self.size // 4, self.size // 2, self.size) if self.ramp else (self.size,)
 
 
+class RequiresConfig(Config):
+    """Vocabulary, sharing plan and text that a recipe is about; a run with others is refused.
+
+    Two arms of a comparison may differ in nothing but the vocabulary or the domain of the text.
+    """
+
+    vocabulary: Literal["any", "joint", "union", "disjoint"] = "any"
+    """--mode of isoglot vocab train; a monolingual run takes any"""
+    vocabulary_size: int | Literal["any"] = Field("any", union_mode="left_to_right")
+    """--size of isoglot vocab train: of the whole if joint, of each language otherwise"""
+    count: Literal["any", "subwords", "merges"] = "any"
+    """what that size counts: --count of isoglot vocab train"""
+    plan: str = "any"
+    """the sharing plan"""
+    domains: Literal["any", "same", "different"] = "any"
+    """whether the languages' texts have the same domain: --domain of isoglot shards build"""
+
+
 class PretrainConfig(Config):
-    """A pretraining run."""
+    """Settings of a pretraining run."""
 
     model: ModelConfig = ModelConfig()
     """the encoder"""
     requires: RequiresConfig = RequiresConfig()
-    """what the vocabulary, the plan and the text must be; a run with others is refused"""
+    """required vocabulary, plan and text; a run with others is refused"""
     text: TextConfig = TextConfig()
     """how much of each language's text is read"""
     batch: BatchConfig = BatchConfig()
-    """what one step learns from"""
+    """the batch of a step"""
     masking: MaskingConfig = MaskingConfig()
-    """how much is masked, and with what"""
+    """masking"""
     sampling: SamplingConfig = SamplingConfig()
-    """how often each language comes"""
+    """language sampling"""
     code_switching: CodeSwitchingConfig = CodeSwitchingConfig()
-    """how many words are replaced by translations, where dictionaries are given"""
+    """code-switching, where dictionaries are given"""
     pairs: PairsConfig = PairsConfig()
-    """how often a step is on parallel text, where some is given"""
+    """steps on translation pairs, where parallel text is given"""
     optimizer: OptimizerConfig = OptimizerConfig()
     """the optimizer"""
     schedule: ScheduleConfig = ScheduleConfig()
-    """how the learning rate changes over the run"""
+    """learning rate schedule"""
     budget: str = "1000steps"
-    """how long the run lasts: 8m, 2000steps or 400Mtokens (of text: no [CLS], [SEP] or padding around it); 0steps
-    writes the random encoder"""
+    """length of the run: 8m, 2000steps or 400Mtokens (of text: no [CLS], [SEP] or padding around it); 0steps writes
+    the untrained encoder"""
     evaluation: EvaluationConfig = EvaluationConfig()
-    """dev perplexity on the way"""
+    """evaluation of dev perplexity"""
     checkpoints: CheckpointConfig = CheckpointConfig()
-    """when the state of the run is written down"""
+    """checkpoints"""
     log: LogConfig = LogConfig()
-    """what is said on the way"""
+    """logging"""
     precision: Precision = "auto"
-    """the number format of matrix products: auto, float32, bfloat16, or float16 with dynamic loss scaling"""
+    """number format of matrix products: auto, float32, bfloat16, or float16 with dynamic loss scaling"""
     compile: Literal["off", "on"] = "off"
-    """whether torch compiles the model first, which takes minutes and pays in long runs"""
+    """whether torch.compile is used, which takes minutes and pays off in long runs"""
     seed: int = Field(0, ge=0, le=LARGEST_SEED)
-    """decides the order of the text, the masks and the dropout"""
+    """random seed of text order, masks and dropout"""
     init_seed: int | None = Field(None, ge=0, le=LARGEST_SEED)
-    """decides the initial weights; None: 'seed' does. Twins have one of the two in common"""
+    """random seed of the initial weights; None: the same as seed"""
 
     @field_validator("budget")
     @classmethod
@@ -176,7 +202,7 @@ class PretrainConfig(Config):
         try:
             parse_budget(budget)
         except ConfigError as error:
-            raise ValueError(f"is no budget: {error.remedy}") from error
+            raise ValueError(f"is not a budget: {error.remedy}") from error
         return budget
 
     @model_validator(mode="after")
@@ -184,7 +210,7 @@ class PretrainConfig(Config):
         longest = self.model.max_length or SIZES[self.model.size]["max_length"]
         if (self.batch.sequence_length or 0) > longest:
             raise ConfigError(
-                f"batch.sequence_length is {self.batch.sequence_length}, and the encoder takes {longest} tokens",
+                f"batch.sequence_length {self.batch.sequence_length} exceeds the encoder's maximum of {longest} tokens",
                 remedy=f"set model.max_length={self.batch.sequence_length}, or shorter rows",
                 code="config.invalid-value",
             )
@@ -192,25 +218,99 @@ class PretrainConfig(Config):
 
     @property
     def spending(self) -> Budget:
-        """The budget, read."""
+        """The parsed budget."""
         return parse_budget(self.budget)
 
     @property
     def sharing(self) -> SharingPlan:
-        """The plan, read."""
+        """The parsed sharing plan."""
         return SharingPlan.parse(self.model.plan)
 
 
-def changed_key(old: object, new: object, path: str = "") -> str | None:
-    """The first setting in which two configs differ, as a dotted key with both values; None if they are the same.
+# --- does the data fit? ---
 
-    >>> changed_key({"model": {"hidden_size": 64}, "seed": 1}, {"model": {"hidden_size": 128}, "seed": 1})
-    'model.hidden_size was 64 and is 128'
+
+def check_requirements(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
+    """Refuse a run whose vocabulary, plan or text is not what its recipe requires.
+
+    Raises:
+        ConfigError: The vocabulary, its size, the plan or the domains differ.
     """
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in {**old, **new}:
-            found = changed_key(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
-            if found:
-                return found
-        return None
-    return None if old == new else f"{path} was {old} and is {new}"
+    needs = config.requires
+    if needs.plan != "any" and SharingPlan.parse(needs.plan).text != config.sharing.text:
+        raise _mismatch("plan", f"sharing plan {SharingPlan.parse(needs.plan).name}", config.sharing.name)
+    if needs.vocabulary not in ("any", vocabulary.mode) and len(shards) > 1:
+        raise _mismatch("vocabulary", f"a {needs.vocabulary} vocabulary", f"a {vocabulary.mode} one")
+    if needs.vocabulary_size != "any":
+        _check_size(needs.vocabulary_size, vocabulary)
+    counted = str(vocabulary.about.get("count", "subwords"))
+    if needs.count not in ("any", counted):
+        raise _mismatch("count", f"a vocabulary whose size counts {needs.count}", f"one that counts {counted}")
+    _check_domains(needs.domains, shards)
+
+
+def _check_size(size: int, vocabulary: Vocabulary) -> None:
+    """Check the size asked for in training, and that there was enough text to reach it."""
+    each = "" if vocabulary.mode in ("joint", "given") else " for each language"
+    asked = int(vocabulary.about.get("size", len(vocabulary)))
+    if asked != size:
+        raise _mismatch("vocabulary_size", f"a vocabulary of {size:,} subwords{each}", f"one of {asked:,}")
+    found = {code: len(vocabulary.ids_of(code)) for code in vocabulary.languages} if each else {"": len(vocabulary)}
+    code, fewest = min(found.items(), key=lambda item: item[1])
+    if fewest < _REACHED * size:
+        of = f" of {code}" if code else ""
+        raise _mismatch(
+            "vocabulary_size", f"a vocabulary of {size:,} subwords{each}", f"{fewest:,}{of}: its text was too short"
+        )
+
+
+def _check_domains(needed: str, shards: Mapping[str, Shards]) -> None:
+    domains = {code: one.domain for code, one in shards.items()}
+    named = {domain for domain in domains.values() if domain is not None}
+    told = ", ".join(f"{code} {domain or 'not declared'}" for code, domain in domains.items())
+    if needed == "same" and len(named) > 1:
+        raise _mismatch("domains", "text of one domain", told)
+    if needed == "different" and len(shards) > 1 and (None in domains.values() or len(named) < 2):
+        raise _mismatch("domains", "text of different domains", f"{told} (declare: isoglot shards build --domain NAME)")
+
+
+def _mismatch(key: str, expected: str, found: str) -> ConfigError:
+    return ConfigError(
+        f"the recipe requires {expected}, found {found}",
+        remedy=f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any",
+        code="config.requirement",
+    )
+
+
+def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> Vocabulary:
+    """Check that the shards are of their languages and were built with the vocabulary; returns the vocabulary to use.
+
+    If the languages share one view of it and parts are private, the ids of a language are those that occur in its
+    shards.
+
+    Raises:
+        ConfigError: Shards of another language or vocabulary, or none at all.
+    """
+    if not shards:
+        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
+    made = {one.index["vocabulary"]["hash"] for one in shards.values()}
+    if len(made) > 1:
+        ways = ", ".join(f"{code} with {one.index['vocabulary']['hash'][:12]}…" for code, one in shards.items())
+        raise ConfigError(
+            f"the shards were built with different vocabularies: {ways}",
+            remedy="build all of them with the same one",
+            code="config.other-vocabulary",
+        )
+    for code, one in shards.items():
+        if one.language != code:
+            raise ConfigError(
+                f"{one.folder}: shards of {one.language}, named {code}",
+                remedy=f"write --shards {one.language}=…",
+                code="config.other-language",
+            )
+        one.check_vocabulary(vocabulary)
+        vocabulary.ids_of(code)  # refuses a language it does not have
+    apart = config.sharing.private & {"emb", "softmax"} or config.masking.random_from == "language"
+    if apart and vocabulary.mode in ("joint", "given"):
+        return vocabulary.observed({code: one.counts(len(vocabulary)) for code, one in shards.items()})
+    return vocabulary

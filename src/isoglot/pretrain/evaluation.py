@@ -1,7 +1,7 @@
-"""Dev perplexity by language, on masks that never change: the same rows, the same positions, in every run.
+"""Dev perplexity by language, at the same masked positions of the same rows in every run.
 
-Perplexity is e to the mean loss at the masked positions. Runs with the same vocabulary, masking and plan can be
-compared by it; a private softmax has fewer pieces to choose from, so its perplexity is lower by itself.
+Perplexity is e to the mean loss at the masked positions. It compares runs with the same vocabulary, masking and sharing
+plan; a private softmax has fewer subwords to choose from, so its perplexity is lower by itself.
 
 Shapes: ``B`` rows, ``T`` tokens, ``K`` masked positions a row.
 """
@@ -23,74 +23,61 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.model.encoder import Encoder
+    from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.distributed import World
-    from isoglot.pretrain.masking import MaskingConfig
-    from isoglot.pretrain.token_rows import Separator, Windows
     from isoglot.vocab import Shards, Vocabulary
 
 MASK_SEED = 20200704
-"""Dev masks do not depend on the run's seed, so that twins are measured alike."""
+"""Seed of dev masks: not the run's, so that runs that differ by their seed are measured alike."""
 
 
 class EvaluationConfig(Config):
-    """Dev perplexity on the way."""
+    """Evaluation of dev perplexity during training."""
 
     every: int = Field(1000, ge=0)
-    """steps between two evaluations, one more at the end; 0: none, and no dev text is needed"""
+    """steps between two evaluations, with one more at the end; 0: none, and no dev text is needed"""
     sequences: int = Field(256, ge=1)
-    """dev sequences of each language, the first of its text, or all if there are fewer"""
+    """number of dev sequences of each language, or all if there are fewer"""
     masking_rate: float | None = Field(None, gt=0, le=1)
-    """the share of a dev row's tokens to predict, to compare runs that mask differently; None: as training begins"""
+    """masking rate of dev rows, to compare runs that mask differently; None: as training begins"""
     best: Literal["kept", "counted"] = "kept"
-    """whether the encoder with the lowest perplexity is written to best/, or only its step is known"""
+    """whether the encoder with the lowest perplexity is written to best/, or only its step recorded"""
     best_by: str | None = None
-    """the language whose perplexity says which model is kept as best; None: English, else the first"""
+    """the language whose perplexity selects the best encoder; None: English, else the first"""
 
 
 class Dev:
-    """The dev rows of every language, and their masks.
+    """Dev rows of every language with fixed masks.
 
     Args:
-        config: How many rows, and which language counts.
+        config: The run's settings; a masking rate that changes is taken as it is at the beginning.
         shards: The text of each language.
-        vocabulary: What the ids are of.
-        masking: How they are masked; a rate that changes is taken as it is at the beginning.
+        vocabulary: The vocabulary of the ids.
         length: Tokens of a row.
-        batch: Rows at once.
-        world: Who shares the work.
-        separator: What a ``[SEP]`` is put behind, as in training.
-        windows: What rows are cut from, as in training.
+        world: The process group that shares the work.
 
     Raises:
-        ConfigError: A language has less dev text than one row, or the one that counts is not there.
+        ConfigError: A language has less dev text than one row, or the language of ``best_by`` has no shards.
     """
 
     def __init__(
-        self,
-        config: EvaluationConfig,
-        shards: Mapping[str, Shards],
-        vocabulary: Vocabulary,
-        masking: MaskingConfig,
-        *,
-        length: int,
-        batch: int,
-        world: World,
-        separator: Separator = "none",
-        windows: Windows = "stream",
+        self, config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary, *, length: int, world: World
     ) -> None:
-        self.config, self.batch, self.world = config, batch, world
-        self.best_by = config.best_by or ("en" if "en" in shards else next(iter(shards)))
+        evaluation, batch, masking = config.evaluation, config.batch, config.masking
+        self.world = world
+        self.batch = max(1, batch.size // (world.size * batch.gradient_accumulation))
+        self.best_by = evaluation.best_by or ("en" if "en" in shards else next(iter(shards)))
         if self.best_by not in shards:
             raise ConfigError(
                 f"evaluation.best_by is {self.best_by!r}, and there are no shards of it",
                 remedy=nearest_name(self.best_by, shards),
                 code="config.unknown-name",
             )
-        if config.masking_rate is not None:
-            masking = masking.model_copy(update={"rate": config.masking_rate})
+        if evaluation.masking_rate is not None:
+            masking = masking.model_copy(update={"rate": evaluation.masking_rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
-        padded = windows == "sentences"
-        self.separator = vocabulary.layout.separator if padded or separator != "none" else None
+        padded = batch.windows == "sentences"
+        self.separator = vocabulary.layout.separator if padded or batch.separator != "none" else None
         self.pad = vocabulary.pad_id if padded else None
         self.rows = {
             code: Rows(
@@ -100,18 +87,18 @@ class Dev:
                 pad=vocabulary.pad_id,
                 device=world.device,
                 split="dev",
-                separator=separator,
-                windows=windows,
-            ).fixed(config.sequences)
-            for code, one in (shards.items() if config.every else ())
+                separator=batch.separator,
+                windows=batch.windows,
+            ).fixed(evaluation.sequences)
+            for code, one in (shards.items() if evaluation.every else ())
         }
 
     @torch.no_grad()
     def losses(self, encoder: Encoder) -> dict[str, float]:
-        """The mean loss of each language at the masked positions of its rows; every process does its share.
+        """Mean loss of each language at the masked positions of its rows; every rank computes its share.
 
         Args:
-            encoder: In evaluation mode.
+            encoder: The encoder, in evaluation mode.
         """
         sums: list[float] = []
         for language, ids_NT in self.rows.items():
@@ -133,7 +120,7 @@ class Dev:
 
 
 def perplexity(loss: float) -> float:
-    """The power of e that a loss is, and no overflow.
+    """Exponential of a loss, without overflow.
 
     >>> round(perplexity(math.log(50)))
     50

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from isoglot.core.devices import ProductPrecision
     from isoglot.model.config import EncoderConfig
-    from isoglot.pretrain.step import LossScale
+    from isoglot.pretrain.optimizer import LossScale
 
 
-def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pieces: int | None = None) -> int:
+def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, subwords: int | None = None) -> int:
     """Operations of one training step.
 
     Args:
@@ -44,7 +44,7 @@ def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pi
         rows: Rows of the batch.
         length: Tokens in a row.
         masked: Positions of a row that the softmax is computed for.
-        pieces: How many pieces the softmax is over; None: the whole vocabulary.
+        subwords: Number of subwords in the softmax; None: the whole vocabulary.
 
     >>> from isoglot.model.config import encoder_config
     >>> nano = encoder_config("paper", "nano", vocabulary_size=100)
@@ -58,7 +58,7 @@ def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, pi
         seen = min(length, config.local_window + 1) if config.is_local(layer) else length
         products += length * (4 * width**2 + feed_forward + 2 * seen * width)
     transform = width**2 if config.head_transform == "bert" else 0
-    products += masked * (transform + width * (config.vocabulary_size if pieces is None else pieces))
+    products += masked * (transform + width * (config.vocabulary_size if subwords is None else subwords))
     return 3 * 2 * rows * products
 
 

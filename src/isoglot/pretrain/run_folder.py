@@ -1,107 +1,51 @@
-"""Ctrl-C in the middle of a step: the first lets the step end, so that it can be saved; the second ends at once.
+"""Folder of a pretraining run: the identity of the run and its checkpoints.
 
-The folder of a run: what it is of, whether it may be begun or gone on with, and what comes out.
+::
 
-In it::
+    pretrain.json     config and hashes of the data, written first: --resume must be given the same
+    run.json          the run record: command, versions, device, time, how it ended
+    metrics.jsonl     losses, speed, dev perplexity
+    checkpoints/      the newest states: step-00001000/model.safetensors, optimizer.safetensors, state.json
+    best/             the encoder with the lowest dev perplexity
+    last/             the encoder at the end
 
-pretrain.json            config and hashes of the data, written first: --resume must be given the same
-run.json                 the run record: command, versions, device, time, how it ended
-metrics.jsonl            losses, speed, dev perplexity
-checkpoints/             the newest whole states
-best/                    the encoder with the lowest dev perplexity
-last/                    the encoder at the end
+A checkpoint is written under a temporary name and renamed when all of it is on the disk, so that every folder with a
+step's name is complete whenever the process is killed. ``state.json`` has the position of the run and the SHA-256 of
+all. A checkpoint that was damaged later is rejected and the one before it is used.
 """
 
 from __future__ import annotations
 
 import hashlib
-import signal
-import threading
-from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from isoglot.core.artifact import read_sealed, write_sealed
-from isoglot.core.errors import ConfigError
-from isoglot.core.files import file_hash, writable_folder
-from isoglot.core.folders import restore_folder, sweep
+from isoglot.core.config import Config
+from isoglot.core.errors import ConfigError, IsoglotError
+from isoglot.core.files import check_file, file_hash, writable_folder
+from isoglot.core.folders import remove_folder, replace_folder, restore_folder, sweep
 from isoglot.model.load import BEST, LAST, RUN
-from isoglot.pretrain.checkpoint import FOLDER
-from isoglot.pretrain.config import changed_key
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
-    from types import FrameType
+
+    import torch
 
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.text.formats.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
 
-
-@contextmanager
-def patient_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """While the block lasts, the first Ctrl-C does no more than make the function that is given true.
-
-    Nothing changes in a thread or where somebody else takes care of interrupts.
-
-    Args:
-        say: Told what the user should know.
-    """
-    asked = threading.Event()
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        asked.set()
-        # Not from here: what is interrupted may be in the middle of writing.
-        text = "interrupted: this step is ended and saved; Ctrl-C again ends at once"
-        threading.Thread(target=say, args=(text,)).start()
-
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield asked.is_set
-        return
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
+FOLDER = "checkpoints"
+MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 _FORMAT = 1
 
 
-def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> Vocabulary:
-    """The vocabulary, once it is known that the shards are of these languages and were made with it.
-
-    Where all languages have one view of it and something is private, the ids of a language are those in its shards.
-
-    Raises:
-        ConfigError: Shards of another language or vocabulary, or none at all.
-    """
-    if not shards:
-        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
-    made = {one.index["vocabulary"]["hash"] for one in shards.values()}
-    if len(made) > 1:
-        ways = ", ".join(f"{code} with {one.index['vocabulary']['hash'][:12]}…" for code, one in shards.items())
-        raise ConfigError(
-            f"the shards were made with different vocabularies: {ways}",
-            remedy="build all of them with one",
-            code="config.other-vocabulary",
-        )
-    for code, one in shards.items():
-        if one.language != code:
-            raise ConfigError(
-                f"{one.folder}: shards of {one.language}, named {code}",
-                remedy=f"write --shards {one.language}=…",
-                code="config.other-language",
-            )
-        one.check_vocabulary(vocabulary)
-        vocabulary.ids_of(code)  # refuses a language it does not have
-    apart = config.sharing.private & {"emb", "softmax"} or config.masking.random_from == "language"
-    if apart and vocabulary.mode in ("joint", "given"):
-        return vocabulary.observed({code: one.counts(len(vocabulary)) for code, one in shards.items()})
-    return vocabulary
+# --- the identity of a run ---
 
 
 def identity_of(
@@ -111,7 +55,7 @@ def identity_of(
     dictionaries: Mapping[tuple[str, str], Iterable[Entry]],
     parallel: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:
-    """What makes a run this run: all settings, and hashes of all it learns from."""
+    """All settings of a run and hashes of all data it is trained on."""
     return {
         "format": _FORMAT,
         "config": config.model_dump(mode="json"),
@@ -129,10 +73,10 @@ def _hash(text: str) -> str:
 
 
 def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool:
-    """Begin a run in a folder, or go on with the one there; whether there was one.
+    """Start a run in a folder or resume the one there; returns whether there was one.
 
     Raises:
-        ConfigError: There is a run and no ``resume``, or it is another run.
+        ConfigError: There is a run and ``resume`` is off, or it is another run.
         StorageError: The folder cannot be written to.
     """
     path = out / RUN
@@ -140,7 +84,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
         if not resume:
             raise ConfigError(
                 f"{out} holds a run already",
-                remedy="go on with it by --resume, or name another --out",
+                remedy="resume it with --resume, or name another --out",
                 code="config.run-exists",
             )
         there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
@@ -156,16 +100,16 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
 
 
 def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any], parts: Mapping[str, str]) -> None:
-    """Refuse to go on with other work in a folder than what was begun there.
+    """Refuse to resume a run with other settings or data than it was started with.
 
     Args:
         out: The folder.
-        there: What was begun.
-        identity: What is wanted now.
-        parts: Which of their parts must be the same, and what to say before the first difference.
+        there: The identity that was written there.
+        identity: The identity of the run to resume.
+        parts: The keys that must be the same, each with the words before the first difference.
 
     Raises:
-        ConfigError: Something is different.
+        ConfigError: Something differs.
     """
     for part, words in parts.items():
         changed = changed_key(there.get(part), identity[part])
@@ -175,3 +119,155 @@ def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any],
                 remedy="resume with the same, or name another --out",
                 code="config.other-settings",
             )
+
+
+def changed_key(old: object, new: object, path: str = "") -> str | None:
+    """The first setting in which two configs differ, as a dotted key with both values; None if they are the same.
+
+    >>> changed_key({"model": {"hidden_size": 64}, "seed": 1}, {"model": {"hidden_size": 128}, "seed": 1})
+    'model.hidden_size was 64 and is 128'
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = (changed_key(old.get(key), new.get(key), f"{path}.{key}".lstrip(".")) for key in {**old, **new})
+        return next(filter(None, found), None)
+    return None if old == new else f"{path} was {old} and is {new}"
+
+
+# --- checkpoints ---
+
+
+class CheckpointConfig(Config):
+    """Settings of checkpoints."""
+
+    every: int = Field(1000, ge=1)
+    """steps between two checkpoints; there is always one at the end"""
+    keep: int = Field(2, ge=1)
+    """number of newest checkpoints to keep; 2, so that there is another if one is damaged"""
+
+
+@dataclass
+class Position:
+    """How far a run is; saved in every checkpoint."""
+
+    step: int = 0
+    tokens: int = 0
+    """Tokens of text, without padding and the special tokens around it."""
+    seconds: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows of each language so far."""
+    pair_rows: dict[str, int] = field(default_factory=dict)
+    """Rows of translation pairs so far, by their length."""
+    dev: dict[str, float] = field(default_factory=dict)
+    """The last dev perplexities."""
+    dev_step: int = -1
+    """The step at which they were measured."""
+    best: float | None = None
+    """The lowest dev perplexity of the language that selects the best encoder."""
+    best_step: int = -1
+    lines: int = 0
+    """Lines of ``metrics.jsonl``."""
+    scale: dict[str, Any] = field(default_factory=dict)
+    """The loss scale of a run in float16."""
+    losses: dict[str, Any] = field(default_factory=dict)
+    """Losses since the last log line (:meth:`.step.Losses.state`)."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint."""
+
+    path: Path
+    state: dict[str, Any]
+
+    def tensors(self, name: str) -> dict[str, torch.Tensor]:
+        """The tensors of one of its files, on the CPU."""
+        from safetensors.torch import load_file
+
+        return load_file(self.path / name)
+
+
+@dataclass
+class Checkpoints:
+    """The checkpoints of a run.
+
+    Args:
+        out: The folder of the run.
+        keep: How many are kept.
+        rejected: What was wrong with damaged ones, one line each; filled by :meth:`newest`.
+    """
+
+    out: Path
+    keep: int = 2
+    rejected: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """The folder they are in."""
+        return self.out / FOLDER
+
+    def save(
+        self,
+        step: int,
+        model: Mapping[str, torch.Tensor],
+        optimizer: Mapping[str, torch.Tensor],
+        state: Mapping[str, Any],
+    ) -> Path:
+        """Write a checkpoint and remove the oldest beyond ``keep``.
+
+        Raises:
+            StorageError: The disk is full, or the folder cannot be written to.
+        """
+        from safetensors.torch import save
+
+        writable_folder(self.folder)
+        target = self._path(step)
+
+        def fill(folder: Path) -> None:
+            hashes = {}
+            for name, tensors in ((MODEL, model), (OPTIMIZER, optimizer)):
+                data = save({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()})
+                hashes[name] = hashlib.sha256(data).hexdigest()
+                (folder / name).write_bytes(data)
+            write_sealed(folder / STATE, {"step": step, **state, "files": hashes})
+
+        replace_folder(target, fill)
+        for old in self._steps()[self.keep :]:
+            remove_folder(self._path(old))
+        return target
+
+    def newest(self) -> Checkpoint | None:
+        """Return the newest complete checkpoint, or None; damaged ones are noted in ``rejected``."""
+        for step in self._steps():
+            try:
+                return self.at(step)
+            except IsoglotError as error:
+                self.rejected.append(str(error))
+        return None
+
+    def at(self, step: int) -> Checkpoint:
+        """Open the checkpoint of a step.
+
+        Raises:
+            CorruptFileError: It is damaged.
+            StorageError: It does not exist.
+        """
+        path = self._path(step)
+        content = read_sealed(path / STATE, {"step": int, "files": {...: str}}, remedy="use an earlier checkpoint")
+        for name, sha256 in content["files"].items():
+            check_file(path / name, sha256=sha256)
+        return Checkpoint(path, content)
+
+    def drop_after(self, step: int) -> None:
+        """Remove checkpoints after a step; a resumed run writes them again."""
+        for later in [other for other in self._steps() if other > step]:
+            remove_folder(self._path(later))
+
+    def _path(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}"
+
+    def _steps(self) -> list[int]:
+        """The steps with a checkpoint, newest first."""
+        if not self.folder.is_dir():
+            return []
+        names = (path.name.removeprefix("step-") for path in self.folder.glob("step-*"))
+        return sorted((int(name) for name in names if name.isdecimal()), reverse=True)

@@ -1,15 +1,17 @@
-"""Pretraining, from top to bottom: device, vocabulary, shards, encoder, batches, optimizer, passes, resume, loop, end.
+"""Pretraining from top to bottom: device, vocabulary, encoder, batches, optimizer, resume, training loop, end.
 
-One step is one batch of one language through the encoder, back, and one move of the weights. Everything random in it is
-a function of the seed and the step, so a run that is killed at any moment and resumed ends with the bits of one that
-was not (on the CPU; with a budget of steps or tokens, for a clock does not repeat itself).
+A step is one batch of one language: forward, backward and one update of the weights. Everything random in it is a
+function of the seed and the step, so a run that is killed at any moment and resumed ends with the same bits as one that
+was not (on the CPU, and with a budget of steps or tokens).
 """
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,26 +28,27 @@ from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.model.load import BEST, LAST
 from isoglot.pretrain.batches import Batches
-from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoint, Checkpoints, Position
 from isoglot.pretrain.code_switching_table import dictionaries_record
+from isoglot.pretrain.config import check_requirements, fitting_vocabulary
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.metrics_log import MetricsLog, Speed, StepFacts, measured_peak, memory_used, step_flops
-from isoglot.pretrain.optimizer import build_optimizer
-from isoglot.pretrain.requirements import check_requirements
-from isoglot.pretrain.run_folder import fitting_vocabulary, identity_of, open_folder, patient_interrupt
+from isoglot.pretrain.optimizer import LossScale, build_optimizer
+from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints, Position, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
-from isoglot.pretrain.step import Losses, LossScale, Passes, check_memory, not_finite
+from isoglot.pretrain.step import ForwardBackward, Losses, check_memory, not_finite
 from isoglot.text.provenance import merged, unknown
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from types import FrameType
 
     from isoglot.core.progress import Task
     from isoglot.pretrain.batches import StepBatch
     from isoglot.pretrain.config import PretrainConfig
+    from isoglot.pretrain.run_folder import Checkpoint
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
@@ -55,15 +58,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Pretrained:
-    """What a run came to."""
+    """Result of a pretraining run."""
 
     out: Path
-    """The folder of the run, with the encoder at its end in ``last/`` and the best one in ``best/``."""
+    """The folder of the run, with the final encoder in ``last/`` and the best one in ``best/``."""
     position: Position
     refused: tuple[str, ...]
-    """Checkpoints that were not whole, in words."""
+    """What was wrong with rejected checkpoints, one line each."""
     rank: int = 0
-    """Which process this is."""
     finished: bool = True
     """Whether the budget is spent; if not, there is a checkpoint to resume from and no encoder yet."""
 
@@ -88,31 +90,30 @@ def pretrain(
 ) -> Pretrained:
     """Train an encoder on shards and write it to a folder.
 
-    Under ``torchrun`` every process calls this with the same arguments, and they train as one.
+    Under ``torchrun`` every process calls this with the same arguments, and they train one encoder.
 
     Args:
-        config: Every knob.
-        shards: The text of each language; one language is a monolingual run.
-        vocabulary: The one they were made with.
+        config: All settings.
+        shards: The text of each language; with one language the run is monolingual.
+        vocabulary: The vocabulary the shards were built with.
         out: The folder of the run.
         device: ``auto``, ``cpu``, ``cuda``…
-        dictionaries: Entries by (source, target), for extra anchors.
-        parallel: Sentences by language, for steps on pairs (TLM).
-        parallel_provenance: Where these come from, for the record of the encoder; None: unknown.
-        probes: Each is called with the encoder and the step whenever dev perplexity is measured; what it returns is
-            logged.
-        resume: Go on with the run in the folder.
-        stop_after: Seconds from the call after which the run stops, at least one step further, with a checkpoint to
-            resume from: where time is limited. None: when the budget is spent.
-        stop_at: Step at which the run stops likewise: where several runs are trained in turn.
-        command: What the user typed, for the record.
-        progress: Shows how far it is.
-        say: Told what the user should know, such as a checkpoint that was refused.
+        dictionaries: Entries by (source, target), for code-switching.
+        parallel: Sentences by language, for steps on translation pairs (TLM).
+        parallel_provenance: Provenance of the parallel text, for the record of the encoder; None: unknown.
+        probes: Functions called with the encoder and the step at every evaluation; what they return is logged.
+        resume: Resume the run in the folder.
+        stop_after: Seconds from the call after which the run stops with a checkpoint, after at least one step; None:
+            when the budget is spent.
+        stop_at: Step at which the run stops likewise, to train several runs in turn.
+        command: The command line, for the run record.
+        progress: Progress reporter.
+        say: Receives messages for the user, such as a rejected checkpoint.
 
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
-        KeyboardInterrupt: Ctrl-C. One process alone has ended its step and written a checkpoint, unless it came twice.
-            Of several with ``stop_after``, SIGINT to the first has all stop likewise, without this error.
+        KeyboardInterrupt: Ctrl-C. A single process has finished its step and written a checkpoint, unless interrupted
+            twice. With several ranks and ``stop_after``, SIGINT to rank 0 stops all of them without this error.
         NumericError: A loss was not finite.
         StorageError: The folder cannot be written to, or the disk is full.
     """
@@ -129,19 +130,19 @@ def pretrain(
             pairs = unknown("parallel text") if parallel_provenance is None else parallel_provenance
             encoder.provenance = merged([encoder.provenance, pairs])
         if world.device.type == "cpu":
-            check_memory(config, encoder.config, processes=world.size, precision=trainer.passes.precision)
+            check_memory(config, encoder.config, processes=world.size, precision=trainer.backward.precision)
         begun = False
-        if config.precision == "bfloat16" and product_precision(world.device) == "float16" and world.first:
-            say(f"{world.device} emulates bfloat16, which is slow: precision=float16 is what it computes in")
         if world.first:
+            if config.precision == "bfloat16" and product_precision(world.device) == "float16":
+                say(f"{world.device} emulates bfloat16, which is slow; set precision=float16")
             identity = identity_of(config, shards, vocabulary, dictionaries, parallel)
             begun = open_folder(out, identity, resume=resume)
             if resume and not begun:
-                say(f"there is no run in {out} to resume: this one begins")
+                say(f"no run to resume in {out}: starting from the beginning")
         with _recorded(trainer, command) as record, closing(trainer):
             trainer.resume()
-            if begun and trainer.saved is None and not trainer.checkpoints.refused:
-                say(f"the run in {out} has no checkpoint yet: it begins again")
+            if begun and trainer.saved is None and not trainer.checkpoints.rejected:
+                say(f"the run in {out} has no checkpoint yet: starting from the beginning")
             finished = trainer.train(progress if world.first else SILENT, end, stop_at)
             if finished:
                 trainer.finish(record)
@@ -149,8 +150,8 @@ def pretrain(
                 trainer.pause(record)
             if trainer.interrupted and not finished:
                 raise KeyboardInterrupt(f"saved at step {trainer.position.step}")
-        refused = tuple(trainer.checkpoints.refused)
-        return Pretrained(out=out, position=trainer.position, refused=refused, rank=world.rank, finished=finished)
+        rejected = tuple(trainer.checkpoints.rejected)
+        return Pretrained(out=out, position=trainer.position, refused=rejected, rank=world.rank, finished=finished)
 
 
 def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
@@ -164,23 +165,23 @@ def _recorded(trainer: Trainer, command: str) -> AbstractContextManager[RunRecor
     if not trainer.world.first:
         return nullcontext()
     processes = f", {trainer.world.size} processes" if trainer.world.size > 1 else ""
-    device = f"{trainer.world.device}{processes}, {trainer.passes.precision}"
+    device = f"{trainer.world.device}{processes}, {trainer.backward.precision}"
     return record_run(trainer.out, command=command, seed=trainer.config.seed, config=trainer.config, device=device)
 
 
 class Trainer:
-    """A run in one process: what it is made of, and how it goes.
+    """A run on one rank.
 
     Args:
-        config: Every knob.
-        encoder: What is trained, on its device.
+        config: All settings.
+        encoder: The encoder to train, on its device.
         shards: The text of each language.
-        world: The processes.
+        world: The process group.
         out: The folder of the run.
-        dictionaries: For extra anchors.
-        parallel: For steps on pairs.
+        dictionaries: For code-switching.
+        parallel: For steps on translation pairs.
         probes: Called at every evaluation.
-        say: Told what the user should know.
+        say: Receives messages for the user.
     """
 
     def __init__(
@@ -197,35 +198,18 @@ class Trainer:
     ) -> None:
         self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
         self.probes, self.say = probes, say
-        self.length = config.batch.sequence_length or encoder.max_length
         self.budget = config.spending
-        vocabulary, share = encoder.vocabulary, config.batch.size // (world.size * config.batch.gradient_accumulation)
+        vocabulary, length = encoder.vocabulary, config.batch.sequence_length or encoder.max_length
         self.batches = Batches(
-            config,
-            shards,
-            vocabulary,
-            length=self.length,
-            world=world,
-            dictionaries=dictionaries,
-            parallel=parallel,
+            config, shards, vocabulary, length=length, world=world, dictionaries=dictionaries, parallel=parallel
         )
-        self.dev = Dev(
-            config.evaluation,
-            shards,
-            vocabulary,
-            config.masking,
-            length=self.length,
-            batch=max(1, share),
-            world=world,
-            separator=config.batch.separator,
-            windows=config.batch.windows,
-        )
+        self.dev = Dev(config, shards, vocabulary, length=length, world=world)
         self.optimizer = build_optimizer(dict(encoder.named_parameters()), config.optimizer, world.device)
-        self.passes = Passes(config, encoder, world)
+        self.backward = ForwardBackward(config, encoder, world)
         self.losses = Losses(self.batches.languages, world)
         self.speed = Speed()
         private = encoder.config.sharing.is_private("softmax")
-        self.pieces = {code: len(ids) for code, ids in encoder.member_ids().items()} if private else {}
+        self.subwords = {code: len(ids) for code, ids in encoder.member_ids().items()} if private else {}
         self.checkpoints = Checkpoints(out, config.checkpoints.keep)
         self.position = Position(rows=self.batches.sampler.state())
         self.saved: int | None = None
@@ -234,12 +218,11 @@ class Trainer:
         self.peak: float | None = None
         given = [vocabulary.provenance, *(one.provenance for one in shards.values())]
         encoder.provenance = merged(given, dictionaries_record(dictionaries))
-        self.about = {"config": config.model_dump(mode="json")}
 
     # --- resume ---
 
     def resume(self) -> None:
-        """Go on from the newest whole checkpoint, or begin; a refused one is spoken of."""
+        """Continue from the newest complete checkpoint, or start; reports rejected checkpoints."""
         found = self.checkpoints.newest() if self.world.first else None
         step = int(self.world.from_first(-1 if found is None else found.state["step"]))
         if not self.world.first and step >= 0:
@@ -247,9 +230,9 @@ class Trainer:
         if found is not None:
             self._restore(found)
         if self.world.first:
-            for refusal in self.checkpoints.refused:
+            for reason in self.checkpoints.rejected:
                 instead = "from the beginning" if found is None else f"from step {step}"
-                self.say(f"checkpoint refused, going on {instead}: {refusal}")
+                self.say(f"checkpoint rejected, continuing {instead}: {reason}")
             self.checkpoints.drop_after(step)
             self.metrics = MetricsLog(
                 self.out,
@@ -258,35 +241,34 @@ class Trainer:
                 tensorboard=self.config.log.tensorboard,
             )
             if self.config.log.peak == "measured" and not self._spent():
-                self.peak = measured_peak(self.world.device, self.passes.precision)
+                self.peak = measured_peak(self.world.device, self.backward.precision)
         self.clock = time.monotonic() - self.position.seconds
 
     def _restore(self, found: Checkpoint) -> None:
-        position = {key: found.state[key] for key in asdict(self.position)}
-        self.position = Position(**position)
+        self.position = Position(**{key: found.state[key] for key in asdict(self.position)})
         self.batches.sampler.restore(self.position.rows)
         self.batches.restore_pairs(self.position.pair_rows)
         self.encoder.load_state_dict(found.tensors(MODEL))
         self.optimizer.load(found.tensors(OPTIMIZER))
         self.losses.restore(self.position.losses)
-        if self.passes.scale is not None:
-            self.passes.scale = LossScale(**self.position.scale)
+        if self.backward.scale is not None:
+            self.backward.scale = LossScale(**self.position.scale)
         self.saved = self.position.step
 
-    # --- the loop ---
+    # --- the training loop ---
 
     def train(self, progress: Progress, end: float | None = None, stop_at: int | None = None) -> bool:
-        """Take steps until the budget is spent, a moment, a step or Ctrl-C; whether the budget is spent."""
+        """Take steps until the budget is spent, a time of the monotonic clock, a step, or Ctrl-C.
+
+        Returns:
+            Whether the budget is spent.
+        """
         config, position = self.config, self.position
-        total = self.budget.steps(self.batches.text_tokens(1.0))
-        if self.budget.kind == "tokens" and (config.batch.ramp or config.batch.windows == "sentences"):
-            total = None  # steps differ in size
-        left = None if total is None else max(0, total - position.step)
         self.encoder.train()
         self.speed = Speed()
-        alone = self.world.size == 1  # several have to agree on the step, which they do where there is an end
+        alone = self.world.size == 1  # several ranks have to agree on the step, which they do if there is an end
         patient = patient_interrupt(self.say) if alone or (self.world.first and end is not None) else nullcontext(bool)
-        with progress.task("pretrain", total=left, unit="steps") as task, patient as interrupted:
+        with progress.task("pretrain", total=self._steps_left(), unit="steps") as task, patient as interrupted:
             while not self._spent() and (stop_at is None or position.step < stop_at):
                 self._step()
                 task.advance()
@@ -299,25 +281,12 @@ class Trainer:
                 position.seconds = self._seconds()
                 asked = interrupted()
                 self.interrupted = asked and alone
-                if self.interrupted or self._over(end, asked):
+                if self.interrupted or self._is_over(end, asked):
                     break
         return self._spent()
 
-    def _over(self, end: float | None, asked: bool) -> bool:
-        """Whether a moment has come, or an interrupt, in the first process: all stop at the same step."""
-        return end is not None and bool(self.world.from_first(float(asked or time.monotonic() >= end)))
-
-    def _spent(self) -> bool:
-        position = self.position
-        return self.budget.used(steps=position.step, tokens=position.tokens, seconds=position.seconds) >= 1
-
-    def _seconds(self) -> float:
-        """The time of the whole run, the same in every process where it decides something."""
-        seconds = time.monotonic() - self.clock
-        return self.world.from_first(seconds) if self.budget.kind == "time" else seconds
-
     def _step(self) -> None:
-        """One batch of one language, forward, back, and a move of the weights; nothing waits for the device."""
+        """Take one step; nothing waits for the device."""
         config, position = self.config, self.position
         progress = self.budget.progress(
             steps=position.step,
@@ -329,19 +298,40 @@ class Trainer:
         if self.encoder.config.dropout:
             torch.manual_seed(derive_seed(config.seed, "dropout", position.step, self.world.rank))
         self.optimizer.clear()
-        loss = self.passes.backward(batch)
+        loss = self.backward.run(batch)
         self.factor = rate_factor(config.schedule, position.step + 1, progress)
-        self.gradient = self.optimizer.step(self.factor, self.passes.scale)
+        self.gradient = self.optimizer.step(self.factor, self.backward.scale)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
         position.tokens += batch.text_tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
         self.speed.add(batch.tokens // self.world.size, self._flops(batch))
 
-    # --- on the way ---
+    def _steps_left(self) -> int | None:
+        """Number of steps to go; None if it depends on the clock or on sizes that differ."""
+        batch = self.config.batch
+        if self.budget.kind == "tokens" and (batch.ramp or batch.windows == "sentences"):
+            return None
+        total = self.budget.steps(self.batches.text_tokens(1.0))
+        return None if total is None else max(0, total - self.position.step)
+
+    def _is_over(self, end: float | None, asked: bool) -> bool:
+        """Whether rank 0 has reached the end or was interrupted: all ranks stop at the same step."""
+        return end is not None and bool(self.world.from_first(float(asked or time.monotonic() >= end)))
+
+    def _spent(self) -> bool:
+        position = self.position
+        return self.budget.used(steps=position.step, tokens=position.tokens, seconds=position.seconds) >= 1
+
+    def _seconds(self) -> float:
+        """Seconds of the whole run, the same on every rank if the budget is a time."""
+        seconds = time.monotonic() - self.clock
+        return self.world.from_first(seconds) if self.budget.kind == "time" else seconds
+
+    # --- log, evaluation, checkpoint ---
 
     def _log(self, task: Task) -> None:
-        """A line of what happened since the last; here the device is waited for."""
+        """Log the steps since the last line; waits for the device."""
         self.losses.check(self.saved)
         loss = self.losses.take()
         speed, flops = self.speed.take()
@@ -359,19 +349,19 @@ class Trainer:
             flops=flops,
             peak=None if self.peak is None else self.peak * self.world.size,
             memory=memory_used(self.world.device),
-            scale=self.passes.scale,
+            scale=self.backward.scale,
             left=max(0.0, self.budget.amount - self.position.seconds) if self.budget.kind == "time" else None,
         )
         self.metrics.add(facts.record())
         task.note(facts.line())
 
     def _evaluate(self) -> None:
-        """Dev perplexity and the probes; the best encoder is written where it is better than any before."""
+        """Measure dev perplexity, call the probes, and write the encoder if it is the best so far."""
         self.losses.check(self.saved)
         position = self.position
         with self.speed.paused():
             self.encoder.eval()
-            with self.passes.autocast():
+            with self.backward.autocast():
                 losses = self.dev.losses(self.encoder)
             for code in [code for code, loss in losses.items() if not math.isfinite(loss)]:
                 raise not_finite(position.step, code, self.saved)
@@ -388,16 +378,15 @@ class Trainer:
                         found = probe(self.encoder, position.step)
                     self.metrics.add({"step": position.step, "kind": "probe", "value": found})
                 if better and self.config.evaluation.best == "kept":
-                    about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
-                    replace_folder(self.out / BEST, lambda folder: save_encoder(self.encoder, folder, about=about))
+                    self._write_encoder(BEST)
             self.encoder.train()
 
     def _save(self) -> None:
-        """A checkpoint; never one of weights that are not finite."""
+        """Write a checkpoint, unless weights are not finite."""
         self.losses.check(self.saved)
         position = self.position
         position.losses = self.losses.state()
-        position.scale = {} if self.passes.scale is None else asdict(self.passes.scale)
+        position.scale = {} if self.backward.scale is None else asdict(self.backward.scale)
         if self.metrics is not None:
             with self.speed.paused():
                 weights = self.encoder.state_dict()
@@ -407,34 +396,39 @@ class Trainer:
                 self.checkpoints.save(position.step, weights, self.optimizer.state(), asdict(position))
         self.saved = position.step
 
+    def _write_encoder(self, name: str) -> None:
+        config, position = self.config.model_dump(mode="json"), self.position
+        about = {"config": config, "step": position.step, "dev_perplexity": position.dev}
+        replace_folder(self.out / name, lambda folder: save_encoder(self.encoder, folder, about=about))
+
     def _flops(self, batch: StepBatch) -> int:
-        """Operations of a step of all processes."""
+        """Floating-point operations of a step over all ranks."""
         rows, length = batch.masked.inputs_BT.shape
         masked = batch.masked.at_BK.shape[1]
         return step_flops(
             self.encoder.config,
             rows=batch.tokens // length,
             length=length,
-            masked=masked if batch.most is None else batch.most * self.passes.parts // rows,
-            pieces=self.pieces.get(batch.language),
+            masked=masked if batch.most is None else batch.most * self.backward.parts // rows,
+            subwords=self.subwords.get(batch.language),
         )
 
     # --- the end ---
 
     def close(self) -> None:
-        """No more is logged, however the run has ended."""
+        """Close the log, however the run has ended."""
         if self.metrics is not None:
             self.metrics.close()
 
     def pause(self, record: RunRecord | None) -> None:
-        """Write a checkpoint to go on from, and record that there is more to do."""
+        """Write a checkpoint to resume from, and record that the run is not finished."""
         if self.saved != self.position.step:
             self._save()
         if record is not None:
             record.status = "stopped"
 
     def finish(self, record: RunRecord | None) -> None:
-        """Measure once more, write the last checkpoint and the encoder, and record what the run read and wrote."""
+        """Evaluate, write the last checkpoint and the encoder, and record inputs and outputs."""
         position = self.position
         measured = not self.config.evaluation.every or position.dev_step == position.step
         if not measured:
@@ -444,9 +438,40 @@ class Trainer:
         self.encoder.eval()
         if record is None or self.metrics is None:
             return
-        about = {**self.about, "step": position.step, "dev_perplexity": position.dev}
         for one in self.shards.values():
             record.add_input(one.folder / INDEX)
-        replace_folder(self.out / LAST, lambda folder: save_encoder(self.encoder, folder, about=about))
+        self._write_encoder(LAST)
         for path in sorted(path for path in (self.out / LAST).rglob("*") if path.is_file()):
             record.add_output(path)
+
+
+@contextmanager
+def patient_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """Delay the first Ctrl-C while the block lasts, so that the step can be finished and saved; a second ends at once.
+
+    Outside the main thread, or if another handler of SIGINT is installed, nothing changes.
+
+    Args:
+        say: Receives a message for the user.
+
+    Yields:
+        A function that tells whether Ctrl-C was pressed.
+    """
+    asked = threading.Event()
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        asked.set()
+        # In a thread: the interrupted code may be in the middle of writing.
+        text = "interrupted: finishing and saving this step; press Ctrl-C again to end at once"
+        threading.Thread(target=say, args=(text,)).start()
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield asked.is_set
+        return
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

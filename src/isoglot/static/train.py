@@ -28,8 +28,7 @@ from isoglot.core.progress import SILENT
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
 from isoglot.model.static_table import TableEncoder, open_table, save_table
-from isoglot.pretrain.checkpoint import FOLDER, MODEL, Checkpoints
-from isoglot.pretrain.run_folder import check_same
+from isoglot.pretrain.run_folder import FOLDER, MODEL, Checkpoints, check_same
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.config import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.counting import count_pairs, merged
@@ -147,7 +146,7 @@ def train_static(
         names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
         work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
         found = _glove(config, work) if isinstance(config, GloveConfig) else _shallow(config, work)
-        for line in work.checkpoints.refused:
+        for line in work.checkpoints.rejected:
             say(line)
         if found is None:
             return None

@@ -22,8 +22,8 @@ from isoglot.core.folders import remove_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.rng import derive_seed
-from isoglot.pretrain.checkpoint import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.optimizer import Optimizer
+from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluating, row_length
 from isoglot.transfer.tuning.batches import epoch_batches
@@ -243,7 +243,7 @@ class Trainer:
         if self.out is None:
             return
         found = self.checkpoints.newest()
-        for refusal in self.checkpoints.refused:
+        for refusal in self.checkpoints.rejected:
             self.say(f"checkpoint refused: {refusal}")
         if found is None:
             self.kept.only([])

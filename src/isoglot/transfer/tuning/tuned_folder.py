@@ -27,8 +27,7 @@ from isoglot.core.run import renewed_folder
 from isoglot.model.encoder import is_native
 from isoglot.model.folder import INDEX as ENCODER_INDEX
 from isoglot.model.folder import encoder_files, open_encoder, read_weights, save_encoder
-from isoglot.pretrain.checkpoint import FOLDER
-from isoglot.pretrain.run_folder import check_same
+from isoglot.pretrain.run_folder import FOLDER, check_same
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer.tasks.task import Labels, find_task
 from isoglot.transfer.tuning.config import TuneConfig
