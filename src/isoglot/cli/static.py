@@ -134,7 +134,7 @@ def vectors(
         )
     wanted = None if words is None else [line.strip() for _, line in read_lines(words) if line.strip()]
     if wanted == []:
-        raise InputError("there are no words", remedy="write one a line", code="input.empty", file=words)
+        raise InputError("there are no words", remedy="write one per line", code="input.empty", file=words)
     if (model / INDEX).exists():
         table = open_table(model)
         origin = table.provenance

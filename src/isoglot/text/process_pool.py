@@ -1,6 +1,6 @@
-"""Work on lines in several processes: the results come in order, and only a few chunks are in memory at a time.
+"""Parallel processing of chunks of lines: results come in order, with only a few chunks in memory at a time.
 
-However many processes there are, the work sees the same chunks, so that the results are the same.
+The chunks, and so the results, do not depend on the number of processes.
 
 >>> list(map_chunks(len, chunks_of(["a", "b", "c"], lines=2)))
 [2, 1]
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 ChunkT = TypeVar("ChunkT")
 ResultT = TypeVar("ResultT")
 
-_AHEAD = 2  # chunks waiting for each process
+_AHEAD = 2  # queued chunks per process
 
 
 class WorkerError(IsoglotError):
-    """A process that shared the work is gone."""
+    """Worker process that died."""
 
     code = "worker"
 
 
 def chunks_of(texts: Iterable[str], *, lines: int = 4096, characters: int = 1 << 18) -> Iterator[list[str]]:
-    """Runs of lines, each ended by the line that fills it: about half a megabyte of text, however long the lines.
+    """Divide lines into chunks of about half a megabyte.
 
     Args:
         texts: The lines.
-        lines: The most lines in a chunk.
-        characters: A chunk with that many characters is full.
+        lines: Maximum number of lines of a chunk.
+        characters: A chunk with this many characters is complete.
     """
     chunk: list[str] = []
     size = 0
@@ -56,25 +56,23 @@ def chunks_of(texts: Iterable[str], *, lines: int = 4096, characters: int = 1 <<
 
 
 def map_chunks(work: Callable[[ChunkT], ResultT], chunks: Iterable[ChunkT], *, workers: int = 1) -> Iterator[ResultT]:
-    """``work(chunk)`` for every chunk, in the order of the chunks.
+    """``work(chunk)`` for every chunk, in order.
 
     Args:
-        work: A function or object that can be pickled; each process gets it once.
-        chunks: Read only so far ahead that each process has the next two at hand.
-        workers: How many processes; 1 works in this one.
+        work: A function or object that can be pickled; it is sent to each process once.
+        chunks: The chunks; at most two per process are read ahead.
+        workers: Number of processes; 1 uses the current one.
 
     Raises:
         ConfigError: ``workers`` is below 1.
         WorkerError: A process was killed, or could not start.
     """
     if workers < 1:
-        raise ConfigError(
-            f"{workers} processes cannot do the work", remedy="give --workers 1 or more", code="config.invalid-value"
-        )
+        raise ConfigError(f"{workers} workers", remedy="use at least one: --workers 1", code="config.invalid-value")
     if workers == 1:
         yield from map(work, chunks)
         return
-    # A fresh process each: a fork would copy the threads that draw a progress bar.
+    # spawn: a fork would copy the threads of the progress bar
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (work,))
     waiting: deque[Future[Any]] = deque()
     try:
@@ -94,16 +92,13 @@ def _result(future: Future[Any]) -> Any:  # noqa: ANN401 - what the work returns
         return future.result()
     except BrokenProcessPool as error:
         raise WorkerError(
-            "a worker process ended before its work was done", remedy="there may be too little memory: fewer --workers"
+            "a worker process ended before its work was done", remedy="if it ran out of memory, use fewer --workers"
         ) from error
 
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Processes started in this block never see Ctrl-C: ending them is the parent's business.
-
-    They inherit the mask; here the interrupt comes when the block ends.
-    """
+    """Block Ctrl-C in processes started in this block, which inherit the signal mask: the parent ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -126,7 +121,7 @@ def _start_worker(work: Callable[[Any], Any]) -> None:
 
 
 def _leave_with_parent() -> None:
-    """A parent that was killed cannot end its workers."""
+    """Exit when the parent was killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -1,9 +1,9 @@
-"""Where a text comes from and what was done to it, so that no score is taken on words that training was given.
+"""Provenance of texts: their sources, processing steps and dictionaries, so that tests exclude words seen in training.
 
-The record of ``en.txt`` is ``en.txt.provenance.json`` beside it, and stays so when the text is compressed. It has its
-own SHA-256 and that of the text, the sources it was made of with what was done to each, and the dictionaries it was
-code-switched by. A text without a record is of unknown provenance, and so is all that is made of it; a record that was
-altered, or whose text has changed, is refused.
+The record of ``en.txt`` is ``en.txt.provenance.json`` beside it, also if the text is compressed. It has its own SHA-256
+and that of the text, the sources with the steps applied to each, and the dictionaries used for code-switching. A text
+without a record, and everything derived from it, is of unknown provenance; a record that was altered, or whose text has
+changed, is an error.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"
-_REMEDY = "restore the file, or make what it describes again"
-_MOST_WORDS = 2_000  # of dictionaries that a record shows as they are; more are packed
+_REMEDY = "restore the file, or create what it describes again"
+_MOST_WORDS = 2_000  # of dictionaries that a record lists; more are packed
 COMPRESSED = (".bz2", ".gz", ".xz", ".zst")
 
 Facts = dict[str, Any]
 Step = dict[str, Any]
-"""What was done to a text: ``{"step": "segment", "language": "zh", "method": "jieba"}``."""
+"""A processing step: ``{"step": "segment", "language": "zh", "method": "jieba"}``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsedDictionary:
-    """A dictionary that training was given, or that a text was code-switched by."""
+    """Dictionary used in training or for code-switching."""
 
     source: str
     target: str
     file: str
-    """The name of the file, without its folder."""
+    """File name without the folder."""
     sha256: str
     source_words: frozenset[str]
     target_words: frozenset[str]
@@ -61,12 +61,12 @@ class UsedDictionary:
 
 @dataclass(frozen=True)
 class Source:
-    """A text at the beginning of a chain of steps.
+    """Original text and the steps applied to it.
 
     Args:
-        file: Its name, without its folder.
-        known: Whether it is known which dictionaries went into it.
-        steps: What was done to it, in order; the first may say how it was made.
+        file: File name without the folder.
+        known: Whether it is known which dictionaries were used in it.
+        steps: The steps, in order; the first may say how it was created.
     """
 
     file: str
@@ -74,7 +74,7 @@ class Source:
     steps: tuple[Step, ...] = ()
 
     def last(self, step: str) -> Step | None:
-        """The last step of that name; None if there was none.
+        """The last step of a name, or None.
 
         >>> Source("zh.txt", steps=({"step": "segment", "method": "jieba"},)).last("segment")
         {'step': 'segment', 'method': 'jieba'}
@@ -88,18 +88,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Which texts something was made of, what was done to them, and which dictionaries were used."""
+    """Sources, processing steps and dictionaries of a text, a vocabulary or a model."""
 
     sources: tuple[Source, ...] = ()
     dictionaries: tuple[UsedDictionary, ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The names of the sources without a record, each once: any dictionary may have gone into them."""
+        """The names of sources without a record: any dictionary may have been used in them."""
         return tuple(dict.fromkeys(source.file for source in self.sources if not source.known))
 
     def words(self, language: str | None) -> frozenset[str]:
-        """The words of a language that have been seen with a translation; None: of any language."""
+        """The words of a language in the dictionaries. Default: of all languages."""
         code = None if language is None else language_code(language)
         sources = (used.source_words for used in self.dictionaries if code in (None, used.source))
         targets = (used.target_words for used in self.dictionaries if code in (None, used.target))
@@ -114,9 +114,9 @@ class Provenance:
 
     @cached_property
     def packed(self) -> str:
-        """The provenance as one string of letters and digits, for the header of a file of arrays.
+        """The provenance as one ASCII string, for the header of a safetensors file.
 
-        Dictionaries share most of their words, so each word is stored once: a quarter of the bytes.
+        Dictionaries share most of their words, so each word is stored once, which takes a quarter of the bytes.
         """
         facts = {
             "sources": [source.facts() for source in self.sources],
@@ -127,14 +127,14 @@ class Provenance:
 
     @classmethod
     def from_packed(cls, packed: str, file: str | Path) -> Provenance:
-        """What :attr:`packed` gave, read again.
+        """Read what :attr:`packed` returned.
 
         Raises:
-            CorruptFileError: It is something else.
+            CorruptFileError: It is malformed.
         """
         try:
             facts = parse_json(expanded(b64decode(packed), file), file)
-            if "lexicon" in facts:  # older files have the words with each dictionary
+            if "lexicon" in facts:  # older files store the words with each dictionary
                 facts["dictionaries"] = _with_words(facts["dictionaries"], facts["lexicon"])
             return cls.from_facts(facts, file)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, InputError) as error:
@@ -142,14 +142,14 @@ class Provenance:
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], file: str | Path | None = None) -> Provenance:
-        """What :meth:`facts` gave, read again.
+        """Read what :meth:`facts` returned.
 
         Args:
-            facts: What JSON held.
-            file: Where it was read from, for the error.
+            facts: JSON values.
+            file: Their file, for the error message.
 
         Raises:
-            CorruptFileError: It is something else.
+            CorruptFileError: It is malformed.
         """
         try:
             return cls(
@@ -178,7 +178,7 @@ def _json_bytes(facts: Facts) -> bytes:
     return json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-# --- each word once ---
+# --- packing: each word once ---
 
 _LEVEL = 12  # of zstd: 0.06 s for the 44,000 words of isoglot-mini; level 19 takes 0.6 s and saves 9 %
 _LONGEST_PREFIX = 60
@@ -188,8 +188,8 @@ _SIDES = ("source", "target")
 def _lexicon(dictionaries: Iterable[UsedDictionary]) -> Facts:
     """Every word of every language once.
 
-    Of each language: its words in order, as one character for the length of the prefix shared with the word before and
-    the rest; and for each word a number whose bit k says that the k-th list of words of that language has it.
+    For each language: its sorted words, front-coded, and for each word a number whose bit k says that the k-th word
+    list of that language has it.
     """
     lists: dict[str, dict[str, int]] = {}
     count: dict[str, int] = {}
@@ -208,7 +208,7 @@ def _lexicon(dictionaries: Iterable[UsedDictionary]) -> Facts:
 
 
 def _with_words(dictionaries: list[Facts], lexicon: Facts) -> list[Facts]:
-    """The facts of dictionaries with their words, from the lexicon."""
+    """The facts of dictionaries with the words of the lexicon added."""
     found: list[Facts] = []
     words = {language: list(_front_decoded(each["words"])) for language, each in lexicon.items()}
     count: dict[str, int] = {}
@@ -224,7 +224,7 @@ def _with_words(dictionaries: list[Facts], lexicon: Facts) -> list[Facts]:
 
 
 def _front_coded(words: Iterable[str]) -> Iterator[str]:
-    """Words in order, each by what it shares with the one before.
+    """Front coding: for each sorted word the length of the prefix shared with the one before, and the rest.
 
     >>> list(_front_coded(["cat", "cats", "dog"]))
     ['0cat', '3s', '0dog']
@@ -257,11 +257,11 @@ def _step(step: Any) -> Step:  # noqa: ANN401 - whatever the file has
 
 
 def merged(provenances: Iterable[Provenance], dictionaries: Iterable[UsedDictionary] = ()) -> Provenance:
-    """The provenance of what is made of several things: each source and each dictionary once.
+    """Merge provenances, without duplicates.
 
     Args:
-        provenances: Theirs.
-        dictionaries: What was used besides.
+        provenances: The provenances.
+        dictionaries: Further dictionaries that were used.
     """
     sources: list[Source] = []
     used: dict[tuple[str, str, str], UsedDictionary] = {}
@@ -275,12 +275,12 @@ def merged(provenances: Iterable[Provenance], dictionaries: Iterable[UsedDiction
 def derived(
     paths: Iterable[str | Path], step: Step | None = None, dictionaries: Iterable[UsedDictionary] = ()
 ) -> Provenance:
-    """The provenance of what is made of texts: the texts' own, and what is done to them.
+    """The provenance of a text derived from others.
 
     Args:
-        paths: The texts. One without a record becomes a source of unknown provenance.
-        step: What is done to each; None for nothing that changes the text.
-        dictionaries: What is used besides.
+        paths: The texts; one without a record is a source of unknown provenance.
+        step: The step applied to each. Default: none.
+        dictionaries: Dictionaries that are used.
 
     Raises:
         CorruptFileError: A record is damaged, or its text has changed.
@@ -293,15 +293,15 @@ def derived(
 
 
 def unknown(name: str) -> Provenance:
-    """The provenance of something without a record, such as a text or a model from elsewhere."""
+    """The provenance of a text or model without a record."""
     return Provenance((Source(name, known=False),))
 
 
 def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> list[UsedDictionary]:
-    """The record of one dictionary, and of those that went into the text it was induced from, by its own record.
+    """A dictionary file as used dictionary, with those of the text it was induced from, if it has a record.
 
     Raises:
-        CorruptFileError: The dictionary has a record, as one that was induced, and has changed since.
+        CorruptFileError: The dictionary has changed since its record was written.
         StorageError: The file cannot be read.
     """
     pairs = list(entries)
@@ -318,7 +318,7 @@ def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable
 
 
 def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDictionary:
-    """The record of a dictionary that comes from no file: its hash is that of its entries."""
+    """A dictionary without a file as used dictionary: its hash is that of its entries."""
     pairs = list(entries)
     lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in pairs)
     return UsedDictionary(
@@ -335,7 +335,7 @@ def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDicti
 
 
 def record_path(path: str | Path) -> Path:
-    """Where the record of a text is kept: the same place whether the text is compressed or not.
+    """The path of the record of a text, compressed or not.
 
     >>> record_path("en.txt.xz").name, record_path("en.txt").name
     ('en.txt.provenance.json', 'en.txt.provenance.json')
@@ -347,7 +347,7 @@ def record_path(path: str | Path) -> Path:
 
 @contextmanager
 def recorded_writer(path: str | Path, provenance: Provenance) -> Iterator[LineWriter]:
-    """Open a text for writing by lines; its record is written first, so that there is no moment without one.
+    """Open a text for writing line by line; its record is written first, so that it always has one.
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
@@ -358,12 +358,12 @@ def recorded_writer(path: str | Path, provenance: Provenance) -> Iterator[LineWr
 
 
 def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | None = None) -> Path:
-    """Write the record of a text; returns where.
+    """Write the record of a text; returns its path.
 
     Args:
         path: The text.
-        provenance: Where it comes from.
-        sha256: The hash of the text, decompressed; None: that of the file.
+        provenance: Its provenance.
+        sha256: The hash of the decompressed text. Default: computed from the file.
 
     Raises:
         StorageError: It cannot be written, or the text cannot be read.
@@ -376,7 +376,7 @@ def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | 
 
 
 def read_provenance(path: str | Path) -> Provenance | None:
-    """The provenance of a text, by the record beside it; None where there is no record.
+    """Read the record of a text; None if there is none.
 
     Raises:
         CorruptFileError: The record is damaged, or the text has changed since it was written.
@@ -402,7 +402,7 @@ def read_provenance(path: str | Path) -> Provenance | None:
 
 
 def provenance_of(path: str | Path) -> Provenance:
-    """The provenance of a text; of one without a record, that it is unknown.
+    """The provenance of a text; unknown if it has no record.
 
     Raises:
         CorruptFileError: The record is damaged, or the text has changed.
@@ -412,27 +412,27 @@ def provenance_of(path: str | Path) -> Provenance:
 
 
 def declare(path: str | Path) -> Path:
-    """Record that a text was not code-switched and that no dictionary went into it; returns where.
+    """Record that no dictionary was used in a text; returns the path of the record.
 
     Raises:
-        ConfigError: The text has a record, which says otherwise or the same.
+        ConfigError: The text already has a record.
         CorruptFileError: It has one, and has changed since.
         StorageError: The text cannot be read, or the record cannot be written.
     """
     if read_provenance(path) is not None:
         raise ConfigError(
-            f"{path} has a record of its provenance", remedy="leave it as it is", code="config.would-overwrite"
+            f"{path} already has a provenance record", remedy="leave it as it is", code="config.would-overwrite"
         )
     step = {"step": "declare", "dictionaries": "none"}
     return write_provenance(path, Provenance((Source(Path(path).name, steps=(step,)),)))
 
 
 def without_words(dictionaries: Iterable[UsedDictionary]) -> list[Facts]:
-    """The dictionaries without their words, for people to read."""
+    """The facts of dictionaries without their words."""
     return [{key: value for key, value in vars(one).items() if not key.endswith("_words")} for one in dictionaries]
 
 
-# --- inside the folder of a model ---
+# --- in the folder of a model ---
 
 FILE = "provenance.json"
 
@@ -440,7 +440,7 @@ FILE = "provenance.json"
 def store_provenance(
     folder: Path, provenance: Provenance, *, compression: Compression = "none", name: str = FILE
 ) -> tuple[Path, str]:
-    """Write the provenance of a model into its folder; returns the file, and the hash for the folder's index.
+    """Write the provenance of a model to its folder; returns the path, and the hash for the folder's index.
 
     Raises:
         StorageError: It cannot be written.
@@ -450,7 +450,7 @@ def store_provenance(
 
 
 def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provenance:
-    """The provenance of a model, from its folder; the hash is the one that the folder's index has.
+    """Read the provenance of a model from its folder and check its hash.
 
     Raises:
         CorruptFileError: The file is missing or altered.
@@ -459,7 +459,7 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
     """
     if not is_stored(folder / name):
         raise CorruptFileError(
-            "the record of which dictionaries went into the training is missing",
+            "the record of the dictionaries used in training is missing",
             remedy="copy the folder again, whole",
             code="corrupt-file.missing-part",
             file=folder / name,

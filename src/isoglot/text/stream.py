@@ -1,4 +1,4 @@
-"""The text of one language as a stream of lines: its files one after the other, ``""`` between two documents."""
+"""Text of a language as a stream of lines: its files in order, with ``""`` between documents."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Iterator[str]:
-    """The lines of the files; a blank line and the end of a file end a document, and are ``""``.
+    """Read the lines of files; a blank line or the end of a file ends a document and is ``""``.
 
     Raises:
-        InputError: A line is not UTF-8 text, or a row of an inference table.
+        InputError: A line is not UTF-8 text, or is a row of an inference table.
         StorageError: A file cannot be read.
     """
     inside = False
@@ -52,7 +52,7 @@ def _checked(path: str | Path, numbered: tuple[int, str]) -> str:
 
 @contextmanager
 def stream_writer(path: str | Path, provenance: Provenance) -> Iterator[StreamWriter]:
-    """Open a file for a stream; it takes its name, and gets its record, only when the block ends well.
+    """Open a file for writing a stream; it appears, with its provenance, only if the block succeeds.
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
@@ -62,7 +62,7 @@ def stream_writer(path: str | Path, provenance: Provenance) -> Iterator[StreamWr
 
 
 class StreamWriter:
-    """Writes a stream: one blank line between documents that have lines, none elsewhere."""
+    """Writer of a stream: one blank line between non-empty documents."""
 
     def __init__(self, writer: LineWriter) -> None:
         self.writer = writer
@@ -74,7 +74,7 @@ class StreamWriter:
         """Write one line of the stream.
 
         Raises:
-            InputError: There is a line end or a NUL in it, or half a character.
+            InputError: It contains a line end, a NUL or a lone surrogate.
         """
         if not line or line.isspace():
             self._inside = False
@@ -88,23 +88,23 @@ class StreamWriter:
         self.lines += 1
 
     def write_all(self, lines: Sequence[str]) -> None:
-        """Write many."""
+        """Write several lines."""
         for line in lines:
             self.write(line)
 
 
 @dataclass
 class RewriteReport:
-    """How much was read and written."""
+    """Counts of what was read and written."""
 
     lines: int = 0
     written: int = 0
-    """Lines."""
+    """Lines written."""
     words: int = 0
-    """Words that have blanks between them in what was written."""
+    """Blank-separated words written."""
     documents: int = 0
     skipped: int = 0
-    """Lines that were no text."""
+    """Malformed lines."""
 
     def facts(self) -> dict[str, int]:
         """The report as JSON values."""
@@ -112,11 +112,11 @@ class RewriteReport:
 
 
 class LineWork(Protocol):
-    """Makes lines of lines; can be sent to another process."""
+    """Function from lines to lines that can be pickled."""
 
     @property
     def step(self) -> Step:
-        """What is done, and to which language, as the record of the text has it."""
+        """The step and its language, as provenance records them."""
 
     def __call__(self, lines: list[str], /) -> list[str]:
         """The new lines."""
@@ -131,12 +131,12 @@ def rewrite(
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> RewriteReport:
-    """Write what the work makes of each chunk of the files' stream; it must leave the ends of documents, ``""``, alone.
+    """Apply a function to every chunk of the files' stream and write the result.
 
     Args:
         paths: The files.
-        target: Where what is made of them goes.
-        work: What makes lines of lines, and what the record calls it.
+        target: The file to write.
+        work: The function; it must keep the ends of documents, ``""``.
         workers: Number of processes.
         skip: Tolerance for malformed lines. Default: raise at the first.
         progress: Progress reporter.
@@ -153,7 +153,7 @@ def rewrite(
             report.lines += bool(line)
             yield line
 
-    work([])  # what is missing is said before anything is written
+    work([])  # missing libraries are reported before anything is written
     provenance, label = derived(paths, work.step), f"{work.step['step']} {work.step['language']}"
     with stream_writer(target, provenance) as writer, progress.task(label, total=None, unit="lines") as task:
         for lines in map_chunks(work, chunks_of(counted()), workers=workers):

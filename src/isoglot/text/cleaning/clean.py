@@ -1,12 +1,10 @@
-"""Cleaning: control characters out, NFKC, white space; then lines in the wrong script, too short, too long or seen.
+"""Cleaning of text: control characters, NFKC, white space, lines in other scripts, line lengths, duplicates.
 
 >>> clean_line("ﬁne\u200b  cafe\u0301\u3000№ 5")
 'fine café No 5'
 
-What was seen before, in bounded memory: 8 bytes a different line, and on disk from 16 million lines on.
-
-A line is known by the first 8 bytes of its BLAKE2 hash. Two different lines with the same one count as equal: among n
-different lines that befalls n²/2⁶⁵ of them, that is 0.0003 lines in a hundred million.
+Duplicates are found in bounded memory: 8 bytes per distinct line, on disk from 16 million lines on. A line is
+identified by the first 8 bytes of its BLAKE2 hash; among n distinct lines n²/2⁶⁵ collide, 0.0003 in a hundred million.
 
 >>> seen = Seen()
 >>> seen.add([line_hash("a"), line_hash("b"), line_hash("a")])
@@ -42,30 +40,30 @@ if TYPE_CHECKING:
 
     from isoglot.text.formats.malformed import Skip
 
-# Controls (but for white space), and format characters that say nothing in plain text: soft hyphens, zero-width blanks,
-# marks of direction, byte order marks, tags; and what is no character at all. The two joiners, U+200C and U+200D, spell
-# Persian, Indic words and emoji, and stay. So does private use: made-up languages are written in it.
+# Control characters (but white space), format characters without meaning in plain text (soft hyphens, zero-width
+# spaces, directional marks, byte order marks, tags) and noncharacters. The joiners U+200C and U+200D are needed in
+# Persian, Indic scripts and emoji; private use is the script of artificial languages.
 _REMOVED = (
     "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ufffe\uffff\U000e0001\U000e0020-\U000e007f\ud800-\udfff"
 )
 _CONTROL = re.compile(f"[{_REMOVED}]+")
-# What NFKC narrows in nearly every line of Chinese. Doing these first changes nothing but the time: NFKC itself takes
-# ten times as long as all of them, and then there is often nothing left for it to do.
+# Full-width characters of nearly every Chinese line. Replacing them first is only for speed: NFKC takes ten times as
+# long, and often has nothing left to do afterwards.
 _WIDE = tuple((wide, unicodedata.normalize("NFKC", wide)) for wide in "，（）：；？！％～／")
 
 
 class CleanConfig(Config):
-    """What is dropped."""
+    """Settings of cleaning."""
 
     min_script_share: float = Field(0.3, ge=0, le=1)
-    """the least share of a line's letters that must be of the language's scripts; 0 keeps every line"""
+    """minimum share of letters of the language's scripts in a line; 0 keeps every line"""
     min_characters: int = Field(1, ge=1)
-    """the fewest characters of a line that is kept"""
+    """minimum number of characters of a line"""
     max_characters: int | None = Field(None, ge=1)
-    """the most characters of a line that is kept; None is no limit"""
+    """maximum number of characters of a line; None: no limit"""
     deduplicate: Literal["line", "document", "none"] = "line"
-    """line: a line seen before is dropped; document: a document seen before; none: everything is kept"""
+    """line: drop repeated lines; document: drop repeated documents; none: keep everything"""
 
     @model_validator(mode="after")
     def _check(self) -> CleanConfig:
@@ -82,18 +80,18 @@ _CODES = {reason: code for code, reason in _REASONS.items()}
 
 @dataclass
 class CleanReport:
-    """What became of the lines of one language."""
+    """Counts of the lines of a language."""
 
     lines: int = 0
     kept: int = 0
     changed: int = 0
-    """Lines that are kept, but not as they were."""
+    """Lines that are kept, but changed."""
     dropped: Counter[Reason] = field(default_factory=Counter)
     documents: int = 0
     documents_kept: int = 0
     duplicate_documents: int = 0
     skipped: int = 0
-    """Lines that were no text at all."""
+    """Malformed lines."""
     characters: int = 0
     characters_kept: int = 0
 
@@ -104,13 +102,13 @@ class CleanReport:
 
 
 def clean_line(line: str) -> str:
-    """The line without control characters, in NFKC, with single blanks between words and none at its ends.
+    """Remove control characters, normalize to NFKC, and reduce white space to single blanks.
 
-    Doing it twice changes nothing more. Zero-width blanks go, so that Thai and Khmer lose marks of word ends.
+    It is idempotent. Zero-width spaces are removed, so Thai and Khmer lose marks of word ends.
     """
     printable = line.isprintable()
     if not printable:
-        # Before NFKC: what stood apart may now compose.
+        # before NFKC, because neighbors may now compose
         line = _CONTROL.sub("", line)
     if not line.isascii():
         for wide, narrow in _WIDE:
@@ -124,26 +122,26 @@ def clean_line(line: str) -> str:
 
 @dataclass
 class CleanedChunk:
-    """What a worker returns for a chunk of a stream."""
+    """Result for a chunk of a stream."""
 
     lines: list[str]
     fates: bytes
-    """For each line: 0 kept, 1 the end of a document, others the reason it is dropped for."""
+    """For each line: 0 kept, 1 the end of a document, other values the reason why it is dropped."""
     hashes: list[int]
-    """Of the lines that are kept."""
+    """Hashes of the lines that are kept."""
     characters: int
     changed: int
 
 
 @dataclass(frozen=True)
 class ChunkCleaner:
-    """Cleans a chunk of a stream, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Cleaner of a chunk of a stream, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
     config: CleanConfig
 
     def __call__(self, chunk: list[str]) -> CleanedChunk:
-        """Clean the lines and judge each."""
+        """Clean the lines and decide which to keep."""
         lines = [clean_line(line) for line in chunk]
         least = self.config.min_script_share
         strange = in_other_scripts(lines, self.language, least_share=least) if least else ()
@@ -178,9 +176,9 @@ def clean_files(
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> CleanReport:
-    """Clean the files of one language into one file; documents stay apart, and one that loses all its lines is gone.
+    """Clean the files of a language into one file; documents that lose all their lines are dropped.
 
-    With ``deduplicate="document"`` a document is held in memory until it ends; otherwise memory is constant.
+    With ``deduplicate="document"`` one document is in memory at a time; otherwise memory is constant.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
@@ -235,35 +233,35 @@ def clean_files(
 
 
 def line_hash(text: str) -> int:
-    """Eight bytes that stand for the text, the same on every machine."""
+    """A 64-bit hash of a text, the same on every machine."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 class Seen:
-    """A set of 64-bit hashes that only grows.
+    """Append-only set of 64-bit hashes.
 
-    New ones go to a Python set; a full set becomes a sorted array, and arrays of like size are merged, so that a hash
-    is moved log(n) times and looked up in log(n) arrays. An array that has grown to ``spill`` hashes goes to a
-    temporary file, which is mapped into memory: the system may take that memory back.
+    New hashes go to a Python set; a full set becomes a sorted array, and arrays of similar size are merged, so that a
+    hash is moved log(n) times and looked up in log(n) arrays. An array of ``spill`` hashes is moved to a memory-mapped
+    temporary file.
 
     Args:
-        recent: How many hashes the Python set holds, at about 100 bytes each.
-        spill: How many hashes an array in memory holds at most, at 8 bytes each; twice that while merging.
+        recent: Capacity of the Python set, at about 100 bytes per hash.
+        spill: Maximum size of an array in memory, at 8 bytes per hash; twice that while merging.
     """
 
     def __init__(self, *, recent: int = 1 << 17, spill: int = 1 << 24) -> None:
         self.limit = recent
         self.spill = spill
         self._recent: set[int] = set()
-        self._arrays: list[np.ndarray] = []  # sorted, each at most half as long as the one before, roughly
+        self._arrays: list[np.ndarray] = []  # sorted; each about half as long as the one before, at most
         self._on_disk: list[np.ndarray] = []
 
     def __len__(self) -> int:
         return len(self._recent) + sum(len(array) for array in (*self._arrays, *self._on_disk))
 
     def add(self, hashes: Sequence[int]) -> list[bool]:
-        """Add the hashes; True for each that is there for the first time."""
+        """Add hashes; True for each that is new."""
         old = self._in_arrays(hashes)
         recent = self._recent
         new = []
@@ -283,7 +281,7 @@ class Seen:
         if not arrays or not hashes:
             return [False] * len(hashes)
         values = np.array(hashes, dtype=np.uint64)
-        order = np.argsort(values)  # neighbors share the pages they look at
+        order = np.argsort(values)  # sorted queries share pages
         sought = values[order]
         found = np.zeros(len(values), dtype=bool)
         for array in arrays:
@@ -301,7 +299,9 @@ class Seen:
         array = np.sort(np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent)))
         self._recent = set()
         while self._arrays and len(self._arrays[-1]) <= 2 * len(array):
-            array = np.sort(np.concatenate((self._arrays.pop(), array)), kind="stable")  # stable: merges in one pass
+            array = np.sort(
+                np.concatenate((self._arrays.pop(), array)), kind="stable"
+            )  # stable sort merges in one pass
         if len(array) >= self.spill:
             self._on_disk.append(_mapped(array))
         else:

@@ -1,10 +1,10 @@
-"""Test sentences in training text: which there are, and the text without them.
+"""Overlap: test sentences in training text, and their removal.
 
-Two sentences are the same when their letters and digits are: case, white space, punctuation and Unicode forms do not
-count, so that tokenised test sets (CoNLL-U, tagged files) meet running text. A sentence is looked for as a whole line,
-and inside paragraphs after splitting them; one that is itself several sentences, in runs of as many.
+Sentences are compared by their letters and digits only, so that tokenized test sets (CoNLL-U, tagged files) match
+running text. A test sentence is searched as a whole line and, after sentence splitting, inside paragraphs; one that
+consists of several sentences is searched as a run of sentences.
 
-Memory is that of the test sentences, whatever the size of the text.
+Memory depends on the test sentences only.
 
 >>> finder = OverlapFinder({"ud": ["It rains , she said ."]}, "en", shortest=8)
 >>> [hit.key for hit in finder.find("Today? It rains, she said. Fine.")]
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from isoglot.text.formats.malformed import Skip
 
 SHORTEST = 12
-"""With fewer letters and digits a sentence is too short to say that it was copied; a Chinese character counts three."""
+"""Minimum number of letters and digits of a test sentence to be searched; a Chinese character counts as three."""
 
 _WHITE = re.compile(r"\s*")
-_LONGEST_RUN = 8  # sentences in a test item that are still looked for together
+_LONGEST_RUN = 8  # longest run of sentences to search
 
 
 def sentence_key(text: str) -> str:
-    """What two sentences have in common that count as the same.
+    """The key by which sentences are compared.
 
     >>> sentence_key("L’été, 1999 …") == sentence_key("l ' ÉTÉ , 1999 ...")
     True
@@ -54,7 +54,7 @@ def sentence_key(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _signs() -> re.Pattern[str]:
-    """Whatever is no letter, mark, digit or private sign."""
+    """Everything but letters, marks, digits and private use."""
     marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
     private = "".join(f"{chr(first)}-{chr(last)}" for first, last in RANGES["Zzzz"])
     return re.compile(rf"(?:[^\w{private}{marks}]|_)+")
@@ -66,31 +66,31 @@ def _weight(key: str) -> int:
 
 @dataclass(frozen=True)
 class Hit:
-    """A test sentence in a line: from where to where, and by which key."""
+    """Test sentence found in a line."""
 
     start: int
     end: int
     key: str
     whole: bool
-    """The line is that sentence."""
+    """Whether it is the whole line."""
 
 
 class OverlapFinder:
-    """Looks for test sentences in lines.
+    """Search for test sentences in lines.
 
     Args:
-        tests: Sentences by the name of their set.
-        language: Their language and the text's.
+        tests: Sentences by the name of their test set.
+        language: The language of the sentences and the text.
         shortest: See :data:`SHORTEST`.
     """
 
     def __init__(self, tests: Mapping[str, Iterable[str]], language: str, *, shortest: int = SHORTEST) -> None:
         self.language = language
         self.short: Counter[str] = Counter()
-        """How many sentences of each set are too short to be looked for."""
+        """Sentences of each set that are too short to be searched."""
         self.items: Counter[str] = Counter()
         self.sets: dict[str, Counter[str]] = {}
-        """By key: how often it is in each set."""
+        """By key: its count in each set."""
         self.openings: set[str] = set()
         for name, sentences in tests.items():
             for sentence in sentences:
@@ -108,7 +108,7 @@ class OverlapFinder:
             self.openings.add(sentence_key(parts[0]))
 
     def find(self, line: str) -> list[Hit]:
-        """The test sentences in a line, from left to right; none overlaps another."""
+        """The test sentences in a line, from left to right, without overlaps."""
         whole = sentence_key(line)
         if whole in self.sets:
             return [Hit(0, len(line), whole, whole=True)]
@@ -125,7 +125,7 @@ class OverlapFinder:
         return hits
 
     def _run(self, keys: Sequence[str], place: int) -> int:
-        """How many sentences from there on are a test sentence together, the most; 0 for none."""
+        """The length of the longest run of sentences from there on that is a test sentence; 0 if none is."""
         if keys[place] in self.openings:
             for length in range(min(_LONGEST_RUN, len(keys) - place), 1, -1):
                 if "".join(keys[place : place + length]) in self.sets:
@@ -133,23 +133,23 @@ class OverlapFinder:
         return int(keys[place] in self.sets)
 
     def __call__(self, lines: list[str]) -> list[tuple[int, list[Hit]]]:
-        """The lines of a chunk that have hits, by position: a worker's share of the work."""
+        """The lines of a chunk that have hits, by position."""
         found = ((number, self.find(line)) for number, line in enumerate(lines) if line)
         return [(number, hits) for number, hits in found if hits]
 
 
 @dataclass
 class OverlapReport:
-    """How much of the test sets is in the text, and where."""
+    """Counts of test sentences in a text."""
 
     lines: int = 0
     lines_with: int = 0
     whole: int = 0
-    """Lines that are a test sentence."""
+    """Lines that are test sentences."""
     inside: int = 0
     """Test sentences inside longer lines."""
     sets: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By test set: sentences, those too short to be looked for, those found."""
+    """By test set: sentences, those too short to be searched, those found."""
 
     def facts(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -165,9 +165,7 @@ def find_overlap(
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> OverlapReport:
-    """Count the test sentences in the files of one language; with ``target``, write the text without them.
-
-    A line that is a test sentence goes; from a longer one the sentence is cut out.
+    """Count the test sentences in the files of a language; with ``target``, write the text without them.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
@@ -176,7 +174,7 @@ def find_overlap(
     """
     report = OverlapReport()
     found: set[str] = set()
-    ours, theirs = tee(chunks_of(read_stream(paths, skip=skip)))  # apart by the few chunks that are worked on
+    ours, theirs = tee(chunks_of(read_stream(paths, skip=skip)))  # they differ by the few chunks in progress
     step = {"step": "remove overlap", "language": finder.language, "tests": [Path(name).name for name in finder.items]}
     output = nullcontext() if target is None else stream_writer(target, derived(paths, step))
     with output as writer, progress.task(f"overlap {finder.language}", total=None, unit="lines") as task:
@@ -202,7 +200,7 @@ def find_overlap(
 
 
 def without(line: str, hits: Sequence[Hit]) -> str:
-    """The line with the hits cut out, and the white space behind each.
+    """Remove hits and the white space after each from a line.
 
     >>> without("A b. C d. E f.", [Hit(5, 9, "cd", whole=False)])
     'A b. E f.'

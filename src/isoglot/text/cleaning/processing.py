@@ -1,7 +1,7 @@
-"""What is done to text before subwords are found in it, and where each character of the result was in the text.
+"""Text processing before tokenization (cleaning, word segmentation), with the offsets of characters in the original.
 
-A vocabulary learned from cleaned and segmented text has to read all text so: what was ``▁中国 ▁的 ▁首都`` in training
-must not be ``▁中国 的 首 都`` in a task. :class:`TextProcessing` is what a vocabulary keeps of it, for each language.
+A vocabulary trained on cleaned and segmented text must read all text in the same way: ``▁中国 ▁的 ▁首都`` in training
+must not be ``▁中国 的 首 都`` in a task. A vocabulary stores a :class:`TextProcessing` for each language.
 
 >>> processing = TextProcessing("en", segmentation="unicode")
 >>> processing("It rains.")
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Segmentation = Literal["none", "unicode", "moses", "jieba", "thai", "blanks", "characters"]
-"""How text is segmented into words: ``none`` leaves it as written, the others are those of :mod:`.segment`."""
+"""Word segmentation: ``none`` leaves text as written; for the others see :mod:`.segmentation`."""
 
 
 class Traced(NamedTuple):
-    """Processed text, and for each of its characters where those it comes from begin and end in the text as written."""
+    """Processed text with the begin and end of each character in the original text."""
 
     text: str
     begins: Sequence[int]
     ends: Sequence[int]
 
     def offsets(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Spans of the processed text as spans of the text as written."""
+        """Convert spans of the processed text to spans of the original text."""
         begins, ends, size = self.begins, self.ends, len(self.text)
         behind = ends[-1] if size else 0
         return [
@@ -51,12 +51,12 @@ class Traced(NamedTuple):
 
 @dataclass(frozen=True)
 class TextProcessing:
-    """What is done to the text of a language: nothing, unless something is said.
+    """Processing of the text of a language. Default: none.
 
     Args:
         language: Its canonical code.
-        clean: Whether lines are cleaned (:func:`isoglot.text.cleaning.clean.clean_line`: NFKC, no control characters).
-        segmentation: How words are separated by blanks, after cleaning.
+        clean: Whether to clean lines (:func:`isoglot.text.cleaning.clean.clean_line`: NFKC, no control characters).
+        segmentation: Word segmentation after cleaning.
     """
 
     language: str
@@ -71,10 +71,10 @@ class TextProcessing:
         return f"cleaned and {named}" if self.clean else named
 
     def __call__(self, text: str) -> str:
-        """The text, processed.
+        """Process a text.
 
         Raises:
-            ConfigError: The segmentation is not for the language.
+            ConfigError: The segmentation does not support the language.
             MissingPartError: It needs a library that is not installed.
         """
         if self.clean:
@@ -84,7 +84,7 @@ class TextProcessing:
         return text
 
     def traced(self, text: str) -> Traced:
-        """The same, with where each character was."""
+        """Process a text and keep the offsets of its characters."""
         cleaned = _cleaned(text) if self.clean else Traced(text, range(len(text)), range(1, len(text) + 1))
         if self.segmentation == "none":
             return cleaned
@@ -93,7 +93,7 @@ class TextProcessing:
         begins: list[int] = []
         ends: list[int] = []
         for first, last in spans:
-            if parts:  # a blank stands where the word before it ends
+            if parts:  # a blank is where the word before it ends
                 parts.append(" ")
                 place = min(ends[-1], cleaned.begins[first])
                 begins.append(place)
@@ -109,13 +109,13 @@ class TextProcessing:
 
 
 def _cleaned(text: str) -> Traced:
-    """A cleaned line with where its characters were: exact by clusters of characters that NFKC may put together."""
+    """A cleaned line with offsets, exact up to clusters of characters that NFKC may compose."""
     cleaned = clean_line(text)
     if cleaned == text:
         return Traced(text, range(len(text)), range(1, len(text) + 1))
     edges = [place for place, character in enumerate(text) if _begins_cluster(character)]
     found = _traced_parts(text, edges)
-    if found.text != cleaned:  # some Indic vowel signs compose with what is before them
+    if found.text != cleaned:  # some Indic vowel signs compose with the character before
         blanks = [place for place, character in enumerate(text) if character.isspace()]
         found = _traced_parts(text, sorted({*blanks, *(place + 1 for place in blanks)}))
     assert found.text == cleaned  # noqa: S101 - nothing composes with a blank
@@ -123,22 +123,22 @@ def _cleaned(text: str) -> Traced:
 
 
 def _begins_cluster(character: str) -> bool:
-    """Whether a character is not put together with the one before it by NFKC; true of nearly all that are not."""
+    """Whether NFKC never composes a character with the one before it; False in a few other cases, too."""
     first = unicodedata.normalize("NFKD", character)[0]
     composes = unicodedata.combining(first) or "\u1160" <= first <= "\u11ff"
     return not composes and clean_line(f"|{character}|") != "||"
 
 
 def _traced_parts(text: str, edges: Sequence[int]) -> Traced:
-    """Parts of a line cleaned one by one; blanks between them are kept, one where there are several."""
+    """Clean parts of a line one by one, with single blanks between them."""
     parts: list[str] = []
     begins: list[int] = []
     ends: list[int] = []
     blank: tuple[int, int] | None = None
     bounds = [0, *(edge for edge in edges if edge), len(text)]
     for first, last in pairwise(bounds):
-        cleaned = clean_line(f"|{text[first:last]}|")[1:-1]  # between signs, so that blanks at the ends stay
-        exact = [clean_line(f"|{each}|")[1:-1] for each in text[first:last]] == list(cleaned)  # one for one
+        cleaned = clean_line(f"|{text[first:last]}|")[1:-1]  # between bars, so that blanks at the ends stay
+        exact = [clean_line(f"|{each}|")[1:-1] for each in text[first:last]] == list(cleaned)  # character by character
         for place, character in enumerate(cleaned):
             if character.isspace():
                 blank = blank or (first, last)
@@ -154,14 +154,14 @@ def _traced_parts(text: str, edges: Sequence[int]) -> Traced:
     return Traced("".join(parts), begins, ends)
 
 
-# --- what was done to a file ---
+# --- files ---
 
 
 def recorded_processing(path: str | Path, language: str) -> TextProcessing:
-    """What was done to a text already, by its record; nothing where there is none.
+    """The processing of a text according to its provenance; none if it has no record.
 
     Raises:
-        ConfigError: The text is of sources that were processed differently, or cleaned after they were segmented.
+        ConfigError: Its sources were processed differently, or cleaned after they were segmented.
         CorruptFileError: The record is damaged, or the text has changed since it was written.
     """
     code = language_code(language)
@@ -184,7 +184,7 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
     if len({done.segmentation for done in found}) > 1:
         raise ConfigError(
             f"{path}: part of it is {' and part is '.join(sorted(map(str, found)))}",
-            remedy="make it of texts that were segmented alike",
+            remedy="combine only texts with the same segmentation",
             code="config.mixed-processing",
         )
     return TextProcessing(
@@ -195,17 +195,17 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
 
 
 def processing_left(paths: Sequence[str | Path], wanted: TextProcessing) -> TextProcessing:
-    """What is still to be done to texts of a language so that they are processed as wanted: all, or nothing.
+    """The processing that texts of a language still need: all of it, or none.
 
     Raises:
-        ConfigError: A text was segmented in another way, or some of them were segmented and others were not.
+        ConfigError: A text was segmented in another way, or only some of the texts were segmented.
         CorruptFileError: A record is damaged, or the text has changed since it was written.
     """
     done = {path: recorded_processing(path, wanted.language) for path in paths}
     for path, found in done.items():
         if found.segmentation != "none" and found != wanted:
             raise ConfigError(
-                f"{path}: the text is {found}, and {wanted.language} is to be {wanted}",
+                f"{path}: the text is {found}, but {wanted.language} should be {wanted}",
                 remedy="give the text as written: it is segmented as the vocabulary needs it",
                 code="config.mixed-processing",
             )
@@ -223,10 +223,10 @@ def processing_left(paths: Sequence[str | Path], wanted: TextProcessing) -> Text
 
 
 def check_as_written(*paths: str | Path) -> None:
-    """Refuse text that was segmented, where text as written is wanted: it would be segmented again.
+    """Check that texts are as written, not segmented: they will be segmented as the vocabulary needs it.
 
     Raises:
-        ConfigError: A text was segmented, by its record.
+        ConfigError: A text was segmented, according to its provenance.
         CorruptFileError: A record is damaged, or the text has changed since it was written.
     """
     for path in paths:

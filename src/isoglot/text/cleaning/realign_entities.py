@@ -1,8 +1,7 @@
-"""Entity labels moved from one segmentation of a text to another: from characters to words, from words to words.
+"""Transfer of entity labels to another segmentation of a text: from characters or words to words.
 
-A span of characters becomes the words it touches. A span that cuts a word grows to the whole of it; where two spans
-want the same word, the one with more characters of it has it (the earlier, if they have as many), and a span that is
-left without a word is lost. All are counted.
+A span covers the words that it overlaps. If two spans overlap a word, the one with more characters of it gets it (the
+first in case of a tie); a span left without words is lost. All cases are counted.
 
 >>> realign(["纽", "约", "很", "大"], ["B-LOC", "I-LOC", "O", "O"], ["纽约", "很大"])[0]
 ['B-LOC', 'O']
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A labelled stretch, from ``start`` to before ``end``."""
+    """Labeled span from ``start`` to before ``end``."""
 
     start: int
     end: int
@@ -39,7 +38,7 @@ class Span(NamedTuple):
 
 @dataclass
 class RealignReport:
-    """What became of the spans."""
+    """Counts of spans."""
 
     sentences: int = 0
     words: int = 0
@@ -47,9 +46,9 @@ class RealignReport:
     exact: int = 0
     """Spans that are whole words."""
     grown: int = 0
-    """Spans that cut a word, and have it whole now (or have lost part of theirs to another)."""
+    """Spans with other limits than before, because they divided a word or lost words to another span."""
     lost: int = 0
-    """Spans all of whose words went to others."""
+    """Spans all of whose words went to other spans."""
 
     def facts(self) -> dict[str, int]:
         """The report as JSON values."""
@@ -57,7 +56,7 @@ class RealignReport:
 
 
 def bio_spans(tags: Sequence[str]) -> list[Span]:
-    """The spans of BIO tags; an ``I-X`` that continues nothing begins a span.
+    """The spans of BIO tags; an ``I-X`` without a span before it begins one.
 
     >>> bio_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [Span(start=0, end=2, label='PER'), Span(start=3, end=4, label='LOC'), Span(start=4, end=5, label='LOC')]
@@ -75,7 +74,7 @@ def bio_spans(tags: Sequence[str]) -> list[Span]:
 
 
 def bio_tags(spans: Iterable[Span], length: int) -> list[str]:
-    """The BIO tags of spans that do not overlap.
+    """The BIO tags of non-overlapping spans.
 
     >>> bio_tags([Span(1, 3, "PER")], 4)
     ['O', 'B-PER', 'I-PER', 'O']
@@ -87,18 +86,18 @@ def bio_tags(spans: Iterable[Span], length: int) -> list[str]:
 
 
 def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) -> tuple[list[str], RealignReport]:
-    """The BIO tags of other words of the same text.
+    """Transfer BIO tags to another segmentation of the same text.
 
     Args:
-        tokens: The text as it is labelled; white space inside tokens does not count.
+        tokens: The tagged tokens; white space inside tokens is ignored.
         tags: A BIO tag for each token.
-        words: The text as it is to be labelled.
+        words: The new segmentation.
 
     Returns:
-        A tag for each word, and what became of the spans.
+        A tag for each word, and counts of the spans.
 
     Raises:
-        InputError: Tokens and words are not the same text, or there are more or fewer tags than tokens.
+        InputError: Tokens and words are different texts, or the numbers of tags and tokens differ.
     """
     if len(tokens) != len(tags):
         raise InputError(
@@ -108,12 +107,12 @@ def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) ->
     if "".join("".join(tokens).split()) != "".join("".join(words).split()):
         raise InputError(
             f"{shown(' '.join(words))} is not the text {shown(' '.join(tokens))}",
-            remedy="choose a segmentation that leaves the characters as they are",
+            remedy="choose a segmentation that does not change characters",
             code="input.malformed-line",
         )
     report = RealignReport(sentences=1, words=len(words))
     spans = bio_spans(tags)
-    owners = [(0, 1)] * len(words)  # (characters, -number of the span): the larger has the word
+    owners = [(0, 1)] * len(words)  # (characters, -number of the span): the larger gets the word
     places: list[range] = []
     first = 0
     for number, span in enumerate(spans):
@@ -141,7 +140,7 @@ def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) ->
 
 
 def _starts(words: Sequence[str]) -> list[int]:
-    """Where each word starts in the text without white space, and where the last ends."""
+    """The start of each word in the text without white space, and the end of the last."""
     return list(accumulate((sum(not letter.isspace() for letter in word) for word in words), initial=0))
 
 
@@ -155,19 +154,19 @@ def realign_file(
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> RealignReport:
-    """Segment the text of a tagged file anew and write it with the labels moved.
+    """Segment the text of a tagged file again and write it with realigned labels.
 
     Args:
-        path: Tokens and BIO tags, a blank line between sentences.
+        path: Tokens and BIO tags, with blank lines between sentences.
         target: The file to write.
-        language: Its language: says whether tokens are joined with blanks before the text is segmented.
-        method: How the words are found (:func:`segmenter`); None takes the best for the language.
-        prefix: The language before every token of the file, as in ``zh:北``; it is taken off and put on.
+        language: Its language, which decides whether tokens are joined by blanks before segmentation.
+        method: Word segmentation (:func:`segmenter`). Default: the best for the language.
+        prefix: The language before every token, as in ``zh:北``; it is removed and added again.
         skip: Tolerance for malformed sentences. Default: raise at the first.
         progress: Progress reporter.
 
     Raises:
-        ConfigError: There is no such language or method.
+        ConfigError: The language or method is unknown.
         InputError: The file is malformed, or the method changes the text.
         MissingPartError: The method needs a library that is not installed.
         StorageError: A file cannot be read or written.

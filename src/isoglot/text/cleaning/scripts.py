@@ -1,6 +1,6 @@
-"""Which script a letter belongs to, and which scripts a language is written in.
+"""Scripts of letters and languages.
 
-Scripts have their ISO 15924 codes; ``Zzzz`` here is private use, the script of made-up languages.
+Scripts have ISO 15924 codes; ``Zzzz`` is private use, the script of artificial languages.
 
 >>> scripts_of("ru"), scripts_of("ja"), scripts_of("sr-Latn"), scripts_of("en-x-shift")
 (('Cyrl',), ('Hani', 'Hira', 'Kana'), ('Latn',), ('Latn', 'Zzzz'))
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-# Blocks of the Unicode standard, first and last code point; what is no letter in them does not count.
+# Unicode blocks by first and last code point; only their letters count.
 RANGES: dict[str, tuple[tuple[int, int], ...]] = {
     "Latn": (
         (0x41, 0x2B8), (0x2E0, 0x2E4), (0x300, 0x36F), (0x1D00, 0x1D25), (0x1D2C, 0x1DBF), (0x1E00, 0x1EFF),
@@ -69,7 +69,7 @@ RANGES: dict[str, tuple[tuple[int, int], ...]] = {
     "Zzzz": ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)),
 }  # fmt: skip
 
-# What a writing system mixes.
+# writing systems of several scripts
 _MIXED = {
     "Hans": ("Hani",),
     "Hant": ("Hani", "Bopo"),
@@ -82,9 +82,9 @@ _LAST_LETTER = 0x323B0
 
 @lru_cache(maxsize=1024)
 def scripts_of(language: str) -> tuple[str, ...]:
-    """The scripts a language is written in: its usual one, or the one its code names; a made-up one's own as well.
+    """The scripts of a language: the usual one or that of its code, and private use for artificial languages.
 
-    Empty where nothing is known.
+    Empty if unknown.
 
     Raises:
         ConfigError: The language is unknown.
@@ -99,7 +99,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def written_with_blanks(language: str) -> bool:
-    """Whether words have blanks between them.
+    """Whether a language is written with blanks between words.
 
     >>> written_with_blanks("de"), written_with_blanks("zh"), written_with_blanks("th")
     (True, False, False)
@@ -112,9 +112,9 @@ FOREIGN, OWN = 1, 2
 
 @lru_cache(maxsize=16)
 def letter_table(language: str) -> np.ndarray:
-    """For every code point: 0 no letter, :data:`FOREIGN` of another script, :data:`OWN` of one the language has.
+    """For every code point: 0 if it is not a letter, :data:`OWN` or :data:`FOREIGN` by its script.
 
-    Shape (0x110000,), one byte each. A language of unknown script owns every letter.
+    Shape (0x110000,), one byte each. All letters belong to a language of unknown script.
     """
     import numpy as np
 
@@ -149,7 +149,7 @@ def in_other_scripts(lines: Sequence[str], language: str, *, least_share: float)
         return frozenset()
     kinds = letter_table(language)[_codes("".join(lines[number] for number in numbers))]
     ends = np.cumsum([len(lines[number]) for number in numbers])
-    # Most lines have no foreign letter at all, and only those that do are counted through.
+    # Most lines have no foreign letters; only the others are counted.
     foreign = np.bincount(np.searchsorted(ends, np.flatnonzero(kinds == FOREIGN), side="right"))
     strange = set()
     for place in np.flatnonzero(foreign).tolist():

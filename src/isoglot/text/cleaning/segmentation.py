@@ -1,6 +1,6 @@
-"""Words: a line of text as the list of its words and signs.
+"""Word segmentation: a line of text as a list of words and punctuation.
 
-Nothing is lost but white space: the words joined are the line without its blanks.
+Only white space is lost: the joined words are the line without blanks.
 
 >>> segmenter("en")("Don't pay $3.50, it's state-of-the-art...")
 ['Do', "n't", 'pay', '$', '3.50', ',', 'it', "'s", 'state-of-the-art', '...']
@@ -11,12 +11,12 @@ Nothing is lost but white space: the words joined are the line without its blank
 
 There are six methods:
 
-- ``unicode``: one regular expression a language. Letters of a word stay together, each Chinese character and hiragana
-  stands alone, signs stand apart.
-- ``moses``: the tokenizer of Moses, by sacremoses, which the first paper used for all but Chinese.
-- ``jieba``: Chinese words by rjieba (the first paper had Stanford's segmenter, which needs Java and a model).
+- ``unicode``: one regular expression per language. Letters stay together; each Chinese character, hiragana and
+  punctuation mark is a word.
+- ``moses``: the Moses tokenizer (sacremoses), which the first paper used for all languages but Chinese.
+- ``jieba``: Chinese words by rjieba (the first paper used Stanford's segmenter, which needs Java and a model).
 - ``thai``: Thai words by pythainlp's dictionary.
-- ``blanks``: for text that is segmented already.
+- ``blanks``: for text that is already segmented.
 - ``characters``: every character is a word.
 """
 
@@ -43,10 +43,10 @@ Method = Literal["unicode", "moses", "jieba", "thai", "blanks", "characters"]
 
 @lru_cache(maxsize=64)
 def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list[str]]:
-    """The function that splits a line of the language into words.
+    """A function that splits a line of a language into words.
 
     Raises:
-        ConfigError: There is no such language or method, or the method is not for that language.
+        ConfigError: The language or method is unknown, or the method does not support the language.
         MissingPartError: The method needs a library that is not installed.
     """
     code = language_code(language)
@@ -70,26 +70,26 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
 
 @dataclass(frozen=True)
 class LineSegmenter:
-    """Lines with one blank between words, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Segmenter of lines: one blank between words, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
     method: Method | None = None
-    """None takes the best for the language."""
+    """None: the best for the language."""
 
     @property
     def step(self) -> dict[str, Any]:
-        """What the record of the text says was done."""
+        """The step, as provenance records it."""
         method = self.method or word_method(self.language)
         return {"step": "segment", "language": language_code(self.language), "method": method}
 
     def __call__(self, lines: list[str]) -> list[str]:
-        """The lines, segmented."""
+        """Segment lines."""
         split = segmenter(self.language, self.method or word_method(self.language))
         return [" ".join(split(line)) for line in lines]
 
 
 def word_method(language: str) -> Method:
-    """The method that finds words as dictionaries have them: ``unicode``, but a dictionary's own for Chinese and Thai.
+    """The method that finds dictionary words: ``unicode``, but ``jieba`` for Chinese and ``thai`` for Thai.
 
     >>> word_method("en"), word_method("cmn")
     ('unicode', 'jieba')
@@ -99,7 +99,7 @@ def word_method(language: str) -> Method:
 
 
 class Words(list[str]):
-    """The words of a text, with whether a blank follows each in the text as written.
+    """Words of a text, with whether a blank follows each of them.
 
     >>> words = split_words("It rains.", "en")
     >>> words, words.blanks
@@ -112,10 +112,10 @@ class Words(list[str]):
 
 
 def split_words(text: str, language: str, method: Method = "unicode") -> Words:
-    """The words of a text, with where it has blanks.
+    """Split a text into words, with the positions of its blanks.
 
     Raises:
-        ConfigError: There is no such language or method, or the method is not for that language.
+        ConfigError: The language or method is unknown, or the method does not support the language.
         MissingPartError: The method needs a library that is not installed.
     """
     words = segmenter(language, method)(text)
@@ -125,13 +125,13 @@ def split_words(text: str, language: str, method: Method = "unicode") -> Words:
 
 
 def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where each word starts and ends in the text it was split from.
+    """The start and end of each word in the text.
 
     >>> word_spans("I am.", ["I", "am", "."])
     [(0, 1), (2, 4), (4, 5)]
 
     Raises:
-        ConfigError: The words are not those of the text in order.
+        ConfigError: The words do not match the text.
     """
     spans = []
     end = 0
@@ -139,8 +139,8 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
         start = text.find(word, end)
         if start < 0 or not (start == end or text[end:start].isspace()):
             raise ConfigError(
-                f"the word {shown(word)} is not in the text where it is due",
-                remedy="choose a method that leaves words as they are written",
+                f"the word {shown(word)} is not in the text at the expected position",
+                remedy="choose a method that does not change words",
                 code="config.not-supported",
             )
         end = start + len(word)
@@ -150,7 +150,7 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
 
 # --- unicode ---
 
-# Inner apostrophes and hyphens join what they stand between, but for these.
+# inner apostrophes and hyphens join words, except these
 _ELISIONS = {
     "fr": "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu",
     "it": "[cdlmnstv]|un|dell|nell|sull|all|dall|coll|quest|quell|com|dov|cos|bell|sant|anch|nessun|ciascun|gl",
@@ -160,7 +160,7 @@ _ELISIONS = {
 # A pronoun behind a French verb: dort-il, y a-t-il, donne-le-moi.
 _CLITIC = "-(?:t-)?(?:je|tu|ils?|elles?|on|ce|moi|toi|lui|leur|les?|la|y|en|nous|vous)"
 _ADDRESS = r"https?://[^\s<>\"“”«»，。（）]*[^\s<>\"“”«»，。（）.,;:!?)\]]"
-# A sign that is repeated makes one word.
+# a repeated sign is one word
 _SIGN = r"``+|''+|\.\.+|--+|!!+|\?\?+|\*\*+|==+|__+|~~+|\S"
 
 
@@ -171,7 +171,7 @@ def _by_pattern(language: str) -> Callable[[str], list[str]]:
     careful: Callable[[str], list[str]] = _pattern("en with not").findall
 
     def split_english(text: str) -> list[str]:
-        # To look for n't behind every letter takes twice as long, and few lines have it.
+        # searching n't after every letter takes twice as long, and few lines have it
         return careful(text) if _NOT.search(text) else split(text)
 
     return split_english
@@ -204,21 +204,21 @@ def _pattern(language: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _class_of_letters() -> str:
-    """What a character class needs to hold all letters, marks and private signs, but not Han and hiragana.
+    """A regular-expression class of all letters, marks and private-use characters except Han and hiragana.
 
-    The module re knows letters, but not that a vowel sign of Hindi belongs to its word.
+    The class of letters in ``re`` lacks marks, such as the vowel signs of Hindi.
     """
     return _ranges("LM") + "".join(f"{chr(first)}-{chr(last)}" for first, last in _RARE)
 
 
 @lru_cache(maxsize=1)
 def _class_inside() -> str:
-    """What stands inside a word: letters and numbers of all kinds."""
+    """A regular-expression class of the inside of words: letters and numbers."""
     return f"[{_class_of_letters()}{_ranges('N')}]"
 
 
-# Behind U+FFFF nearly all is letters up to the emoji, and private use at the end. Few ranges, for a class looks through
-# them one by one when a character is not in it (the others are in a table): four times as fast as all of them.
+# Beyond U+FFFF nearly everything up to the emoji is letters, with private use at the end. Few ranges, because re tests
+# them one by one: four times as fast as all ranges.
 _RARE = ((0x10000, 0x1EFFF), *RANGES["Zzzz"][1:])
 
 
@@ -231,7 +231,7 @@ def _ranges(categories: str) -> str:
 
 
 def _runs(codes: Sequence[int]) -> list[tuple[int, int]]:
-    """Sorted numbers as runs, first and last.
+    """Runs of sorted numbers, as first and last.
 
     >>> _runs([1, 2, 3, 7])
     [(1, 3), (7, 7)]
@@ -266,7 +266,7 @@ def _moses(language: str) -> Callable[[str], list[str]]:
 
 
 def _lossless(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """The segmenter of a library, made to insert blanks and nothing else: a line it changes is split at its blanks."""
+    """A library's segmenter that only inserts blanks: a line that it changes otherwise is split at its blanks."""
 
     def split_line(text: str) -> list[str]:
         words = [part for word in split(text) for part in word.split()]
@@ -280,7 +280,7 @@ def _jieba() -> Callable[[str], list[str]]:
 
 
 def _thai() -> Callable[[str], list[str]]:
-    # Its dictionary is in the package: nothing to fetch, and no folder to make at home.
+    # its dictionary is in the package: nothing is downloaded
     for wish in ("PYTHAINLP_OFFLINE", "PYTHAINLP_READ_ONLY"):
         os.environ.setdefault(wish, "1")
     tokenize = import_part("pythainlp.tokenize").word_tokenize

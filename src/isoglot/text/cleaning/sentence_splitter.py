@@ -1,6 +1,6 @@
-"""Sentence splitting by rule: where a full stop ends a sentence, in Latin, Cyrillic, Chinese and other writing.
+"""Rule-based sentence splitting, for Latin, Cyrillic, Chinese and other scripts.
 
-Nothing is lost or changed: a sentence is a piece of the text, and between two there is only white space.
+Text is not changed: sentences are spans of it with only white space between them.
 
 >>> split_sentences('Dr. Smith paid 3.5 million. "Why?" he asked. Nobody knew.', "en")
 ['Dr. Smith paid 3.5 million.', '"Why?" he asked.', 'Nobody knew.']
@@ -26,18 +26,18 @@ _DASHES = "-–—―"
 
 # Stops of every script: Latin and Cyrillic, Arabic, Armenian, Devanagari, Ethiopic, Burmese, Khmer, Tibetan.
 _STOPS = ".!?…‼⁇⁈⁉؟۔։।॥።፧။៕།"
-# Every repetition is possessive and starts at one place only: a line of a million dots takes no longer than another.
+# Every repetition is possessive and starts at one position: a line of a million dots takes linear time.
 _BEFORE_BLANK = re.compile(rf"(?<![{_STOPS}])(?P<stop>[{_STOPS}]++)(?P<close>(?:[{_CLOSERS}*]|\s[»›])*+)(?P<gap>\s++)")
-# Wide stops need no blank after them. Cleaning in NFKC makes ？ and ！ narrow, so those count too, unless they stand
-# behind a Latin letter or digit.
+# Full-width stops need no blank after them. NFKC makes ？ and ！ narrow, so those count too, unless they follow a Latin
+# letter or a digit.
 _WIDE = re.compile(
     r"(?:(?:[。！？｡។៕။]|(?<![A-Za-z0-9\s!?])[!?]++)"
     rf"[。！？｡!?…]*+[{_CLOSERS}]*+)++(?P<gap>\s*+)"
 )
 
-# Abbreviations without the last full stop; those with a capital are found only with one. In three groups: after the
-# first no sentence ends, for a name follows; after the second none ends before a digit; after the third one ends before
-# a capital. Single capitals are initials in every language.
+# Abbreviations without the last full stop; capitals are matched exactly. Three groups: after the first no sentence
+# ends, because a name follows; after the second none ends before a digit; after the third one ends before a capital.
+# Single capitals are initials in every language.
 _ABBREVIATIONS = {
     "en": """mr mrs ms dr drs prof rev hon st gen capt cpt lt sgt maj cmdr gov messrs mme mlle Sen Rep Col Adm Pres Mt
         Ft vs cf eg e.g i.e viz dept univ assn incl pvt
@@ -80,19 +80,19 @@ _ORDINAL_LANGUAGES = {
     "tr",
 }
 _WORD_BEFORE = re.compile(r"(?:\bт\. )?[^\s\"'“„«‘‚(\[{/]*$")
-_LOOK_BACK = 40  # longer than any abbreviation, so that a long line takes no longer than its length
+_LOOK_BACK = 40  # longer than any abbreviation, so that time is linear
 _ROMAN = re.compile(r"[IVX]{1,5}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.-?)*[^\W\d_]")
 _FIRST_LETTER = re.compile(rf"[{re.escape(_OPENERS + _DASHES)}\s.…*•·]{{0,20}}(\S)")
 
 
 def split_sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text, without the white space between them; none where there is nothing but white space.
+    """Split a text into sentences, without the white space between them.
 
     Args:
         text: A paragraph.
-        language: Its code. English, French, German and Russian have lists of abbreviations; every language has the
-            stops of its script. Thai has none, so that its text stays whole.
+        language: Its code. There are lists of abbreviations for English, French, German and Russian; other languages
+            use the stops of their script. Thai has none, so its text is not split.
 
     Raises:
         ConfigError: The language is unknown.
@@ -101,7 +101,7 @@ def split_sentences(text: str, language: str) -> list[str]:
 
 
 def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
-    """Where each sentence starts and ends; what lies outside is white space.
+    """The start and end of each sentence; everything outside is white space.
 
     Raises:
         ConfigError: The language is unknown.
@@ -121,17 +121,17 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class LineSplitter:
-    """Lines of one sentence each, for lines of many, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Splitter of lines into sentences, for :func:`isoglot.text.process_pool.map_chunks`."""
 
     language: str
 
     @property
     def step(self) -> dict[str, Any]:
-        """What the record of the text says was done."""
+        """The step, as provenance records it."""
         return {"step": "sentences", "language": language_code(self.language)}
 
     def __call__(self, lines: list[str]) -> list[str]:
-        """The sentences; an empty line stays."""
+        """Split lines; empty lines are kept."""
         return [sentence for line in lines for sentence in (split_sentences(line, self.language) or [""])]
 
 
@@ -141,7 +141,7 @@ def _rules(language: str) -> _Rules:
 
 
 class _Rules:
-    """What one language makes of a stop."""
+    """Rules of a language."""
 
     def __init__(self, language: str) -> None:
         base = language.partition("-")[0]
@@ -152,7 +152,7 @@ class _Rules:
         self.stops = _WIDE if self.wide else _BEFORE_BLANK
 
     def ends_sentence(self, text: str, start: int, match: re.Match[str]) -> bool:
-        """Whether the stop ends the sentence that starts there."""
+        """Whether a stop ends the sentence."""
         if self.wide:
             return True
         first = _FIRST_LETTER.match(text, match.end())
@@ -166,7 +166,7 @@ class _Rules:
         return self._full_stop(before, word[0].replace(" ", "") if word else "", follows)
 
     def _full_stop(self, before: str, word: str, follows: str) -> bool:
-        """Whether a full stop after the word ends the sentence; what follows is no small letter."""
+        """Whether a full stop after a word ends the sentence; no lower-case letter follows."""
         forms = {word, word.lower()}
         if word.isdigit():
             begins = word == before  # 1. is a number in a list

@@ -1,6 +1,6 @@
-"""Text from a Wikipedia dump: the articles of ``enwiki-…-pages-articles.xml.bz2``, one sentence a line.
+"""Text of a Wikipedia dump: the articles of ``enwiki-…-pages-articles.xml.bz2``, one sentence per line.
 
-The dump is read as a stream, whatever its size; only a few pages are in memory at a time. Redirects, disambiguation
+The dump is streamed; only a few pages are in memory at a time. Redirects, disambiguation
 pages, lists and pages outside the article namespace are skipped. An article is a document: a blank line ends it.
 """
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Step
 
 _PART = 1 << 16
-_CHUNK = 1 << 19  # characters of markup that a worker gets at once
+_CHUNK = 1 << 19  # characters of markup in a chunk
 _FILE_KEYS = {"-2", "6", "14"}  # namespaces of media, files and categories
 
 _DISAMBIGUATION_TITLE = re.compile(
     r"\((?:disambiguation|Begriffsklärung|homonymie|значения|значення|消歧义|消歧義|曖昧さ回避|desambiguación|"
     r"desambiguação|disambigua|doorverwijspagina|ujednoznacznienie|توضيح|동음이의)\)$"
 )
-# Only templates of whole pages: hatnotes, such as Begriffsklärungshinweis, stand in articles.
+# Only templates of whole pages: hatnotes, such as Begriffsklärungshinweis, occur in articles.
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*(?:disamb(?:ig(?:uation)?)?(?: page| cleanup)?|dab|hndis|geodis|begriffsklärung|homonymie|paronymie|"
     r"неоднозначность|многозначность|неодн|消歧义|消歧義|(?:[人地]名の)?曖昧さ回避|aimai|desambiguación|desambiguação|"
@@ -52,7 +52,7 @@ _LIST_TITLE = re.compile(
 
 
 class Page(NamedTuple):
-    """A page of the article namespace that is no redirect."""
+    """Page of the article namespace that is not a redirect."""
 
     title: str
     markup: str
@@ -60,18 +60,18 @@ class Page(NamedTuple):
 
 @dataclass
 class Site:
-    """What a dump says about itself before the first page."""
+    """Header of a dump."""
 
     language: str = ""
     name: str = ""
     """Name of the database, such as ``enwiki``."""
     files: set[str] = field(default_factory=set)
-    """Names of the namespaces of files and categories, in small letters."""
+    """Names of the namespaces of files and categories, in lower case."""
 
 
 @dataclass
 class WikipediaReport:
-    """What was read, skipped and written."""
+    """Counts of what was read, skipped and written."""
 
     language: str = ""
     pages: int = 0
@@ -80,13 +80,13 @@ class WikipediaReport:
     """Written."""
     sentences: int = 0
     words: int = 0
-    """Words with blanks between them; characters in languages without blanks."""
+    """Blank-separated words; characters in languages without blanks."""
     other_namespaces: int = 0
     redirects: int = 0
     disambiguation: int = 0
     lists: int = 0
     short: int = 0
-    """Articles with fewer words than asked for."""
+    """Articles with too few words."""
 
     def facts(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -104,21 +104,21 @@ def extract_wikipedia(
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> WikipediaReport:
-    """Write the text of a dump's articles, one sentence a line, with a blank line between articles.
+    """Write the text of a dump's articles, one sentence per line, with blank lines between articles.
 
     Args:
         path: A ``pages-articles`` dump: XML, plain or .bz2 (multistream too), .gz, .xz or .zst.
-        target: The text; it appears when all is written, with its record of provenance.
-        language: Language of the sentences; by default the one that the dump names.
+        target: The text, which is written atomically with its provenance.
+        language: Language of the sentences. Default: the one that the dump names.
         min_words: Articles with fewer words are skipped. In languages without blanks, characters are counted.
-        max_articles: Stop after so many articles.
-        max_sentences: Stop after so many sentences.
-        workers: Processes that share the work on the markup; this one decompresses and reads XML.
+        max_articles: Maximum number of articles.
+        max_sentences: Maximum number of sentences.
+        workers: Number of processes that parse markup; the current one decompresses and parses XML.
         progress: Progress reporter, in bytes of the dump.
 
     Raises:
-        ConfigError: The dump names no language that exists, and none was given.
-        InputError: It is no dump, or a damaged one, or declares entities.
+        ConfigError: The dump names no known language, and none was given.
+        InputError: It is not a dump, is damaged, or declares entities.
         StorageError: It cannot be read, or the text cannot be written.
     """
     report, site = WikipediaReport(), Site()
@@ -158,7 +158,7 @@ def _language(given: str | None, site: Site, path: str | Path) -> str:
 
 
 def _provenance(path: str | Path, step: Step) -> Provenance:
-    """The dump's record with one more step; without one, its pages are as people wrote them: no dictionary was used."""
+    """The dump's provenance with one more step; a dump without a record was written without dictionaries."""
     known = read_provenance(path) or Provenance((Source(Path(path).name),))
     return replace(known, sources=tuple(replace(one, steps=(*one.steps, step)) for one in known.sources))
 
@@ -167,7 +167,7 @@ def _size(path: str | Path) -> int | None:
     try:
         return Path(path).stat().st_size if Path(path).is_file() else None
     except OSError:
-        return None  # opening it says why
+        return None  # opening it will report why
 
 
 # --- the dump ---
@@ -176,16 +176,16 @@ def _size(path: str | Path) -> int | None:
 def read_pages(
     path: str | Path, site: Site, report: WikipediaReport, *, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[Page]:
-    """The articles of a dump; one page is in memory at a time.
+    """Read the articles of a dump; one page is in memory at a time.
 
     Args:
         path: The dump, compressed or not.
-        site: Filled before the first page.
-        report: Counts pages, redirects and pages of other namespaces.
-        advance: Called with the number of stored bytes that were read.
+        site: Filled in before the first page.
+        report: Counter of pages, redirects and pages of other namespaces.
+        advance: Called with the number of bytes read.
 
     Raises:
-        InputError: It is no dump, or a damaged one, or declares entities.
+        InputError: It is not a dump, is damaged, or declares entities.
         StorageError: It cannot be read.
     """
     reader = _DumpReader(path, site, report)
@@ -204,7 +204,7 @@ def read_pages(
         line, column = error.lineno, error.offset + 1
         raise _malformed(problem, path, line=line, column=column) from error
     except (LookupError, ValueError) as error:
-        raise _malformed("not in the encoding it names", path) from error
+        raise _malformed("not in the declared encoding", path) from error
     except damaged() as error:
         raise damaged_file(error, path) from error
     except OSError as error:
@@ -222,9 +222,9 @@ def _parts(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class _DumpReader:
-    """Pages of XML that comes in parts.
+    """Incremental parser of dumps.
 
-    A document type declaration is refused: dumps have none, and entities are declared there.
+    Document type declarations, which could declare entities, are rejected: dumps have none.
     """
 
     def __init__(self, path: str | Path, site: Site, report: WikipediaReport) -> None:
@@ -236,16 +236,16 @@ class _DumpReader:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
         self._root: str | None = None
-        self._text: list[str] | None = None  # of the element that is open, where its text is wanted
-        self._size = 0  # characters of the page so far
+        self._text: list[str] | None = None  # text of the open element, if it is needed
+        self._size = 0  # characters of the current page
         self._page: dict[str, str] = {}
         self._key = ""
         self._found: list[Page] = []
 
     def feed(self, part: bytes) -> list[Page]:
-        """The pages that end in the part; an empty one is the end of the dump."""
+        """The pages that end in a chunk; an empty chunk ends the dump."""
         self._parser.Parse(part, not part)
-        self._size += len(part)  # a tag that never ends has no characters
+        self._size += len(part)  # an unclosed tag has no characters
         if self._size > longest_line() + _PART:
             raise too_long(self._path, self._parser.CurrentLineNumber, "page")
         found, self._found = self._found, []
@@ -255,7 +255,7 @@ class _DumpReader:
 
     def _doctype(self, *_: Any) -> None:  # noqa: ANN401 - expat's own
         raise InputError(
-            "a document type declaration, which may declare entities without end",
+            "a document type declaration, which may declare unlimited entities",
             remedy="name a dump as Wikimedia publishes it",
             code="input.malformed-xml",
             file=self._path,
@@ -267,7 +267,7 @@ class _DumpReader:
             self._root = name
             if name != "mediawiki":
                 raise InputError(
-                    f"no Wikipedia dump: it begins with {shown(name)}",
+                    f"not a Wikipedia dump: it begins with {shown(name)}",
                     remedy="name a pages-articles.xml file",
                     code="input.unknown-format",
                     file=self._path,
@@ -317,10 +317,10 @@ _WANTED = frozenset(("title", "ns", "text", "dbname", "namespace"))
 
 
 class Article(NamedTuple):
-    """What a page came to."""
+    """Result for a page."""
 
     kind: str
-    """``articles`` for one to be written, or why not: the name of a count of the report."""
+    """Field of the report to count it in: ``articles``, or the reason why it is skipped."""
     sentences: list[str]
     words: int
 
@@ -331,8 +331,8 @@ class ArticleWork:
 
     Args:
         language: Language of the sentences.
-        files: Names of the namespaces whose links show no text, in small letters.
-        min_words: Articles with fewer are skipped.
+        files: Lower-case names of the namespaces whose links show no text.
+        min_words: Articles with fewer words are skipped.
     """
 
     language: str
@@ -340,7 +340,7 @@ class ArticleWork:
     min_words: int
 
     def __call__(self, pages: list[Page]) -> list[Article]:
-        """What each page came to."""
+        """The result for each page."""
         return [self._article(page) for page in pages]
 
     def _article(self, page: Page) -> Article:

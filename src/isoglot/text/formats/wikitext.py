@@ -1,8 +1,8 @@
-r"""The text of an article without its wiki markup.
+r"""Plain text of an article in wiki markup.
 
 Templates, tables, footnotes, files, categories, formulas and headings are removed; links, bold and italic text are
-replaced by what a reader sees. One pass with a stack, so that nested markup is closed by what closes it and a page of
-unclosed markup takes no longer than another. Nothing is expanded: what a template would show is missing.
+replaced by what a reader sees. One pass with a stack handles nested and unclosed markup in linear time. Templates are
+not expanded.
 
 >>> plain_text("'''Rust''' is an [[iron oxide|oxide]] of [[iron]].<ref>{{cite|a=[[b]]}}</ref>\n== See ==\n")
 ['Rust is an oxide of iron.']
@@ -25,18 +25,18 @@ imagem bestand afbeelding categorie plik grafika kategoria fil файл изоб
 dosya resim kategori ملف تصنيف קובץ קטגוריה ファイル 画像 カテゴリ 파일 분류 文件 图像 檔案 圖像 分类 分類
 """
 FILE_NAMESPACES = frozenset(_FILES.split())
-"""Names, in small letters, before the colon of links that show no text; a dump names those of its language besides."""
+"""Lower-case namespaces of links that show no text; a dump adds those of its language."""
 
-# Elements whose content is no running text; wiki markup inside is not looked at.
+# elements whose content is not running text
 _DROPPED = (
     "ref math chem ce gallery timeline syntaxhighlight source score imagemap hiero graph mapframe maplink inputbox "
     "templatestyles indicator pre references includeonly"
 )
 _BREAKS = {"br", "p", "div", "li", "ul", "ol", "dl", "dd", "dt", "blockquote", "hr", "center", "poem"}
 _OPAQUE = frozenset(_DROPPED.split()) | {"nowiki"}
-_DEEPEST = 60  # markup inside markup; MediaWiki itself stops at 100
+_DEEPEST = 60  # nesting depth; MediaWiki stops at 100
 
-# Without groups, so that the search goes from one possible first sign to the next.
+# without groups, so that the search can skip to the next possible first character
 _TOKEN = re.compile(
     r"<!--|\{\{+|\}\}+|\[\[|\]\]|\n[ \t:]*+\{\||\n[ \t]*+\|\}(?!\})|</?[A-Za-z][A-Za-z0-9]*+(?:[\s/][^<>]*+)?>"
 )
@@ -61,7 +61,7 @@ Kind = Literal["template", "table", "link"]
 
 @dataclass
 class _Open:
-    """Markup that has begun: its kind and its content so far."""
+    """Open markup: its kind and its content so far."""
 
     kind: Kind | None
     parts: list[str] = field(default_factory=list)
@@ -70,12 +70,12 @@ class _Open:
 def plain_text(markup: str, *, files: Collection[str] = FILE_NAMESPACES, joint: str = " ") -> list[str]:
     """The paragraphs of an article.
 
-    Headings are left out, and so are the items of lists that do not end as a sentence does: links, names, titles.
+    Headings are removed, and so are list items that do not end like a sentence: links, names, titles.
 
     Args:
         markup: The wiki text.
-        files: Names, in small letters, before the colon of links that show no text.
-        joint: What joins the lines of one paragraph: nothing in languages that are written without blanks.
+        files: Lower-case namespaces of links that show no text.
+        joint: Separator of the lines of a paragraph: empty in languages that are written without blanks.
     """
     text = _without_markup("\n" + markup, files)
     text = _EXTERNAL.sub(r"\1", text)
@@ -86,7 +86,7 @@ def plain_text(markup: str, *, files: Collection[str] = FILE_NAMESPACES, joint: 
 def _without_markup(text: str, files: Collection[str]) -> str:
     stack = [_Open(None)]
     place = 0
-    unclosed: set[str] = set()  # elements whose end was looked for and is not there: they are not looked for again
+    unclosed: set[str] = set()  # elements known to have no end tag
     while (token := _TOKEN.search(text, place)) is not None:
         stack[-1].parts.append(text[place : token.start()])
         place = token.end()
@@ -100,7 +100,7 @@ def _without_markup(text: str, files: Collection[str]) -> str:
         elif sign == "[":
             _begin(stack, "link")
         elif sign == "]":
-            if stack[-1].kind == "link":  # in a template, it may close what the template's end will remove
+            if stack[-1].kind == "link":  # it may close markup that the end of the template will remove
                 _close(stack, "link", files)
         elif sign == "\n":
             if token[0][-1] == "}":
@@ -120,7 +120,7 @@ def _without_markup(text: str, files: Collection[str]) -> str:
 
 
 def _tag(text: str, token: re.Match[str], stack: list[_Open], unclosed: set[str], files: Collection[str]) -> int:
-    """Handle an HTML tag; returns where to go on."""
+    """Handle an HTML tag; returns the position after it."""
     place, ends, empty = token.end(), token[0][1] == "/", token[0][-2] == "/"
     name = _NAME.search(token[0])[0].lower()  # type: ignore[index]
     if name == "table" and not empty:
@@ -147,7 +147,7 @@ def _end_of(element: str) -> re.Pattern[str]:
 
 
 def _literal(text: str) -> str:
-    """Text in which nothing is markup: its signs are written as character references until the end."""
+    """Escape text without markup: its signs become character references until the end."""
     return re.sub(r"[\[\]{}|'<>=*#:;_&-]", lambda sign: f"&#{ord(sign[0])};", html.unescape(text))
 
 
@@ -157,7 +157,7 @@ def _begin(stack: list[_Open], kind: Kind) -> None:
 
 
 def _close(stack: list[_Open], kind: Kind, files: Collection[str]) -> None:
-    """Close the innermost markup of that kind; what was opened in it and not closed ends with it."""
+    """Close the innermost markup of a kind, with everything left open inside it."""
     if all(each.kind != kind for each in stack):
         return
     while stack[-1].kind != kind:
@@ -168,7 +168,7 @@ def _close(stack: list[_Open], kind: Kind, files: Collection[str]) -> None:
 
 
 def _give_up(stack: list[_Open], files: Collection[str]) -> None:
-    """End markup that nothing closes: a link keeps its text; a template or table loses its first paragraph."""
+    """Close unclosed markup: a link keeps its text; a template or table loses its first paragraph."""
     content = "".join((opened := stack.pop()).parts)
     if opened.kind == "link":
         first, newline, rest = content.partition("\n")
@@ -178,7 +178,7 @@ def _give_up(stack: list[_Open], files: Collection[str]) -> None:
 
 
 def _link_text(content: str, files: Collection[str]) -> str:
-    """What a link shows."""
+    """The visible text of a link."""
     target, pipe, label = content.partition("|")
     space = target.partition(":")[0].strip().lower().replace("_", " ")
     if ":" in target and (space in files or (not pipe and _LANGUAGE_LINK.match(target))):
@@ -194,13 +194,13 @@ def _variant(found: re.Match[str]) -> str:
 
 
 def _quotes(found: re.Match[str]) -> str:
-    """Two, three and five apostrophes are italic, bold and both; one more is an apostrophe."""
+    """Remove the two, three or five apostrophes of italic and bold text; one more is an apostrophe."""
     count = len(found[0])
     return "'" * (1 if count == 4 else max(0, count - 5))
 
 
 def _paragraphs(text: str, joint: str) -> list[str]:
-    """Lines that follow each other are a paragraph; headings and rows of tables are not of it."""
+    """Join consecutive lines to paragraphs, without headings and table rows."""
     found: list[str] = []
     current: list[str] = []
     for raw in [*text.split("\n"), ""]:
@@ -218,7 +218,7 @@ def _paragraphs(text: str, joint: str) -> list[str]:
 
 
 def _tidy(text: str) -> str:
-    """Remove what templates, links and malformed markup leave behind: empty brackets, blanks before signs, braces."""
+    """Remove leftovers of templates, links and malformed markup: empty brackets, blanks before signs, braces."""
     text = _BRACKET_START.sub(r"\1", _EMPTY_BRACKETS.sub("", text))
     text = _BLANK_BEFORE.sub(r"\1", _SIGNS.sub(lambda found: found[0][0], text))
     while _LEFT_OVER.search(text):
