@@ -197,6 +197,12 @@ def load_study(name: str) -> tuple[Recipe, StudyRecipe]:
         ConfigError: No such recipe, or something in it is invalid.
         StorageError: The file cannot be read.
     """
+    if name == "thumbnail":  # whose encoders are trained in turn, which steps of a store are not
+        raise ConfigError(
+            "the study 'thumbnail' has a command of its own",
+            remedy="isoglot demo --out DIR",
+            code="config.unknown-recipe",
+        )
     recipe = load_recipe(name, room="study")
     return recipe, build_config(StudyRecipe, recipe=recipe)
 
