@@ -1,4 +1,4 @@
-"""Subword vocabularies that share as much as they are told to, token shards, and the anchor report."""
+"""Subword vocabularies with controlled sharing between languages, token shards, and the anchor report."""
 
 from isoglot.vocab.anchors import anchor_report
 from isoglot.vocab.shard_build import build_shards

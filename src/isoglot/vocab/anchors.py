@@ -1,13 +1,11 @@
-"""True and false friends: words that look the same in two languages, judged by a bilingual dictionary.
+"""Anchor report: how many subwords and tokens two languages share, and which are true or false friends.
 
-A word that both languages write alike is a *true friend* if the dictionary gives it as a translation of itself
-(*table* in English and French), and a *false friend* if the dictionary has it, but never with itself (*chat*, a talk
-and a cat). A word the dictionary does not have is neither. Case does not count: MUSE has none.
+An *anchor* of two languages is an id that occurs at least ``at_least`` times in the text of each. This depends on the
+amount of text, which the report states. Types are ids, tokens are occurrences.
 
-The anchor report: how much of what two languages write is written with the same ids.
-
-An *anchor* of two languages is an id that occurs in the text of both, at least ``at_least`` times in each: what counts
-is a matter of how much text is looked at, so both numbers are in the report. Types are ids, tokens are occurrences.
+A word that both languages have is a *true friend* if a dictionary translates it to itself (*table* in English and
+French), and a *false friend* if the dictionary has it, but never with itself (*chat*, a talk and a cat). Words that are
+not in the dictionary are neither. Case is ignored, as in MUSE.
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Friends:
-    """What the dictionaries of a pair say of the words that its languages write alike.
+    """True and false friends of a language pair, by its dictionaries.
 
     Args:
         used: The dictionaries.
-        words: All their words, of either language.
-        same: Those that translate themselves.
+        words: All their words, of both languages.
+        same: The words that are translated to themselves.
     """
 
     used: tuple[UsedDictionary, ...]
@@ -66,7 +64,7 @@ class Friends:
         )
 
     def judge(self, word: str) -> Friendship | None:
-        """True, false or neither, for a word that both languages have."""
+        """Whether a word of both languages is a true friend, a false friend or neither."""
         word = word.casefold()
         if word in self.same:
             return "true"
@@ -74,17 +72,17 @@ class Friends:
 
 
 def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: Collection[str]) -> dict[Pair, Friends]:
-    """The dictionaries of several pairs; each answers for its pair in either order.
+    """Read the dictionaries of language pairs, in either order.
 
     Raises:
-        ConfigError: A pair is not of these languages.
+        ConfigError: A pair has another language.
     """
     found: dict[Pair, Friends] = {}
     for (first, second), paths in dictionaries.items():
         for code in (first, second):
             if code not in languages:
                 raise ConfigError(
-                    f"a dictionary for {first}-{second}, where {code} is not in question",
+                    f"a dictionary for {first}-{second}, but {code} is none of the languages",
                     remedy=nearest_name(code, languages),
                     code="config.unknown-name",
                 )
@@ -93,12 +91,12 @@ def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: C
 
 
 BANDS = (100, 1_000, 10_000)
-"""The last rank of each frequency band but the last."""
+"""The last rank of each frequency band; the last band is open."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Types of neighboring ranks; the most frequent have rank 1."""
+    """Frequency band of types; the most frequent type has rank 1."""
 
     first: int
     last: int
@@ -110,7 +108,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Friend:
-    """A word both languages write alike, with its occurrences in each."""
+    """Word of both languages, with its occurrences in each."""
 
     word: str
     tokens: dict[str, int]
@@ -118,44 +116,44 @@ class Friend:
 
 @dataclass(frozen=True)
 class PairAnchors:
-    """What two languages share."""
+    """Anchors of a language pair."""
 
     languages: tuple[str, str]
     types: dict[str, int]
     """Types that each language uses."""
     anchors: int
     tokens: dict[str, float]
-    """For each language, the share of its tokens that are anchors: the two directions."""
+    """For each language, the share of its tokens that are anchors."""
     bands: tuple[Band, ...]
     friends: dict[str, int]
-    """How many anchors are words that the dictionary calls true and false friends; empty without a dictionary."""
+    """Numbers of true and false friends among the anchors; empty without a dictionary."""
     true_friends: tuple[Friend, ...]
     false_friends: tuple[Friend, ...]
     top: tuple[Friend, ...]
-    """The most frequent anchors of all, as pieces."""
+    """The most frequent anchors, as subwords."""
 
 
 @dataclass(frozen=True)
 class AnchorReport:
-    """What each pair of languages shares, and what was looked at."""
+    """Anchors of all language pairs, and the text they were counted in."""
 
     vocabulary: str
     mode: str
     size: int
     at_least: int
     tokens: dict[str, int]
-    """Tokens looked at, for each language."""
+    """Number of tokens counted, by language."""
     sampled: dict[str, int]
-    """Of every how many lines of a language's text one was looked at, where the vocabulary had counted; 1 is all."""
+    """For counts of the vocabulary: one of every N lines of a language was counted."""
     dictionaries: tuple[dict[str, Any], ...]
     pairs: tuple[PairAnchors, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The report as values that JSON can hold."""
+        """The report as JSON values."""
         return asdict(self)
 
     def looked_at(self) -> str:
-        """What was counted in, in words."""
+        """A description of the text that was counted."""
         found = []
         for code, tokens in self.tokens.items():
             lines = self.sampled.get(code, 1)
@@ -171,18 +169,18 @@ def anchor_report(
     at_least: int = 1,
     top: int = 20,
 ) -> AnchorReport:
-    """Measure what languages share.
+    """Measure the anchors of languages.
 
     Args:
         vocabulary: The vocabulary.
-        counts: How often each id occurs in each language (V each), as ``Shards.counts`` gives it; None: as the
-            vocabulary counted in a sample of the text it was trained on.
-        dictionaries: For friends: dictionaries in MUSE's layout for a pair of languages.
-        at_least: Occurrences in each language for an id to be an anchor.
-        top: How many examples to name.
+        counts: The count of each id in each language (V each), as ``Shards.counts`` returns it. Default: the counts of
+            the vocabulary, from a sample of its training text.
+        dictionaries: Dictionaries of language pairs in the MUSE layout, for true and false friends.
+        at_least: Minimum count of an anchor in each language.
+        top: Number of examples.
 
     Raises:
-        ConfigError: There are no counts, or of fewer than two languages.
+        ConfigError: There are counts of fewer than two languages.
         InputError: A dictionary is malformed.
     """
     sampled: dict[str, int] = {}
@@ -216,7 +214,7 @@ def anchor_report(
 
 
 def _ordinary(vocabulary: Vocabulary, counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The counts with special tokens left out."""
+    """The counts without special tokens."""
     import numpy as np
 
     ordinary = {}
@@ -254,7 +252,7 @@ def _pair(
     best = ranked[shared[ranked]]
     judged: dict[str, list[int]] = {"true": [], "false": []}
     if friends is not None:
-        rarer = np.minimum(*shares)  # a friend is one as far as both languages use it
+        rarer = np.minimum(*shares)  # a friend counts as often as both languages use it
         for index in best[np.argsort(-rarer[best], kind="stable")].tolist():
             word = vocabulary.word(index)
             if word is not None and (verdict := friends.judge(word)) is not None:
@@ -279,7 +277,7 @@ def _pair(
 def count_tokens(
     vocabulary: Vocabulary, language: str, paths: Sequence[str | Path], *, progress: Progress = SILENT
 ) -> np.ndarray:
-    """How often each id occurs in a text (V), without writing shards."""
+    """Count the ids of a text (V), without writing shards."""
     import numpy as np
 
     encoder = vocabulary.line_encoder(language)

@@ -1,7 +1,7 @@
-"""How an exported tokenizer's text is cleaned and segmented, which ``tokenizer.json`` has no place for.
+"""Text processing of exported tokenizers, which ``tokenizer.json`` cannot describe.
 
-``isoglot_text.json`` lies beside the ``tokenizer.json`` of an export to Hugging Face, if its vocabulary processes text.
-The table :data:`MARK` in ``config.json`` has its hash, so a folder from which it was lost is refused.
+An export to Hugging Face has ``isoglot_text.json`` beside ``tokenizer.json`` if its vocabulary cleans or segments text.
+``config.json`` has its hash under :data:`MARK`, so that a missing file is detected.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MARK = "isoglot"
-"""The key in ``config.json`` by which a folder is known to be an export, and may be written anew."""
+"""The key in ``config.json`` that marks a folder as an export, which may be replaced."""
 FILE = "isoglot_text.json"
 PROCESSING_FORM = {...: {"clean": bool, "segmentation": get_args(Segmentation)}}
 _AGAIN = "copy the folder again, whole, or export the encoder again"
 
 
 class ExportedText(NamedTuple):
-    """The languages an exported tokenizer is for, and what is done to their text before it is encoded."""
+    """Languages of an exported tokenizer and the processing of their text."""
 
     languages: Sequence[str] = ()
     processing: Sequence[TextProcessing] = ()
 
     def __str__(self) -> str:
-        """What another program has to do to text, in one line; empty where that is nothing.
+        """What another program has to do to text, in one line; empty if nothing.
 
         >>> str(ExportedText(["zh"], [TextProcessing("zh", clean=True, segmentation="jieba")]))[:56]
         'tokenizer.json does not process text. Text of zh must be'
@@ -48,7 +48,7 @@ class ExportedText(NamedTuple):
         )
 
     def as_file(self) -> tuple[bytes, str]:
-        """The content of ``isoglot_text.json``, and its hash for ``config.json``."""
+        """The content of ``isoglot_text.json`` and its hash for ``config.json``."""
         processing = {one.language: one.facts() for one in self.processing}
         content = {"languages": list(self.languages), "processing": processing, "note": str(self)}
         data = as_json(sealed(content))
@@ -56,10 +56,10 @@ class ExportedText(NamedTuple):
 
 
 def exported_text(source: str | Path) -> ExportedText:
-    """What an export of ours says of its text; of a tokenizer from elsewhere, nothing.
+    """Read the text processing of an exported tokenizer; None for other tokenizers.
 
     Args:
-        source: A folder, its ``tokenizer.json``, or a name on the hub whose files have been fetched.
+        source: A folder, its ``tokenizer.json``, or a name on the hub whose files were downloaded.
 
     Raises:
         CorruptFileError: ``isoglot_text.json`` is missing or altered.
@@ -95,7 +95,7 @@ def _mark(config: Path) -> dict[str, object]:
 
 
 def _fetched(name: str, file: str) -> Path:
-    """A file of a repository on the hub; where there is none, a path to nothing."""
+    """A downloaded file of a repository on the hub; a path that does not exist if there is none."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 

@@ -1,9 +1,7 @@
-"""What a tokenizer puts before, between and after texts, read from its post-processor.
+"""Tokenizers of other models: loading, special tokens, and the layout of rows.
 
-BERT's ``[CLS] a [SEP] b [SEP]``, RoBERTa's ``<s> a </s></s> b </s>``, T5's ``a </s> b </s>``, or nothing at all: which
-tokens these are stands in the ``post_processor`` of a ``tokenizer.json``, and nowhere else.
-
-Tokenizers from elsewhere: opening one, with its special tokens as its own files name them.
+The special tokens around texts, such as BERT's ``[CLS] a [SEP] b [SEP]``, RoBERTa's ``<s> a </s></s> b </s>`` or T5's
+``a </s> b </s>``, are defined by the ``post_processor`` of ``tokenizer.json`` only.
 """
 
 from __future__ import annotations
@@ -26,21 +24,21 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Side = Literal["left", "right"]
-"""Where padding goes."""
+"""The side on which rows are padded."""
 Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """The special tokens of a row of one text, and of a row of two.
+    """Special tokens of a row of one text and of a row of two.
 
     Args:
-        before: What stands before a text.
-        after: What stands after it.
-        pair_before: What stands before the first of two texts.
-        pair_between: What stands between them.
-        pair_after: What stands after the second.
-        second: The token type (segment id) of the second text and what stands after it; that of the first is 0.
+        before: Before a text.
+        after: After a text.
+        pair_before: Before the first of two texts.
+        pair_between: Between two texts.
+        pair_after: After the second text.
+        second: The token type (segment id) of the second text and the tokens after it; that of the first is 0.
     """
 
     before: Ids = ()
@@ -52,25 +50,25 @@ class RowLayout:
 
     @property
     def size(self) -> int:
-        """Special tokens of a row of one text."""
+        """The number of special tokens of a row of one text."""
         return len(self.before) + len(self.after)
 
     @property
     def pair_size(self) -> int:
-        """Special tokens of a row of two texts."""
+        """The number of special tokens of a row of two texts."""
         return len(self.pair_before) + len(self.pair_between) + len(self.pair_after)
 
     @property
     def ids(self) -> frozenset[int]:
-        """All special tokens it has."""
+        """The ids of all special tokens."""
         return frozenset(self.before + self.after + self.pair_before + self.pair_between + self.pair_after)
 
     @property
     def separator(self) -> int:
-        """What ends a row, and may stand between sentences in it.
+        """The token at the end of a row, also used between sentences.
 
         Raises:
-            ConfigError: Nothing does.
+            ConfigError: There is none.
         """
         if not self.after:
             raise ConfigError(
@@ -82,9 +80,9 @@ class RowLayout:
 
     @property
     def segment_separator(self) -> int | None:
-        """What ends the first of two texts, where the second has the token type 1; None where it has not.
+        """The token after the first of two texts if the second has token type 1, else None.
 
-        It must not stand before the first text as well, as XLM's does, which has no segments.
+        None also if the token stands before the first text, as in XLM, which has no segments.
 
         >>> RowLayout((2,), (3,), (2,), (3,), (3,), second=1).segment_separator
         3
@@ -94,7 +92,7 @@ class RowLayout:
         return self.pair_between[-1]
 
     def framed(self, parts: Sequence[Sequence[int]]) -> list[int]:
-        """The row of one text or of two, special tokens included.
+        """Add the special tokens to a row of one or two texts.
 
         >>> RowLayout((2,), (3,), (2,), (3,), (3,)).framed([[7], [8, 9]])
         [2, 7, 3, 8, 9, 3]
@@ -108,14 +106,14 @@ def row_layout(view: str) -> RowLayout:
     """The layout of a ``tokenizer.json``.
 
     Raises:
-        ConfigError: Its post-processor does something else than to put tokens around the texts, in their order.
+        ConfigError: Its post-processor does something other than adding tokens around the texts.
     """
     return _layout(json.loads(view).get("post_processor"))
 
 
 def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
     kind = None if processor is None else processor["type"]
-    if processor is None or kind == "ByteLevel":  # the latter only trims offsets
+    if processor is None or kind == "ByteLevel":  # ByteLevel only trims offsets
         return RowLayout()
     if kind == "Sequence":
         inner = RowLayout()
@@ -140,7 +138,7 @@ def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
 
 
 def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
-    """What two post-processors in a row give."""
+    """Combine two post-processors."""
     return (
         RowLayout(
             outer.before + inner.before,
@@ -156,7 +154,7 @@ def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
 
 
 def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts: str) -> list[Ids]:
-    """The special tokens before the first text, after it, …, after the last."""
+    """The special tokens before, between and after the texts of a template."""
     found: list[Ids] = [()]
     seen = ""
     for step in steps:
@@ -183,20 +181,20 @@ _USUAL_NAMES = {
     "sep": ("[SEP]", "</s>"),
     "mask": ("[MASK]", "<mask>"),
 }
-"""What the special tokens of a ``tokenizer.json`` are called that comes without any file that says so."""
+"""Special tokens of a ``tokenizer.json`` without a file that names them."""
 _OLDER_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
 _WAYS = "check the name and the network, or name a folder with a tokenizer.json"
 NO_CODE = {"trust_remote_code": False}
-"""For every call that opens a model or a tokenizer: transformers neither runs Python code from it nor asks to."""
+"""Arguments with which transformers neither runs Python code of a model nor asks to."""
 
 
 def needs_code(error: Exception) -> bool:
-    """Whether transformers could not open something because that needs Python code from its folder."""
+    """Whether transformers failed because a model or tokenizer needs its own Python code."""
     return "trust_remote_code" in str(error)
 
 
 def own_code(source: str | Path) -> InputError:
-    """The refusal of a model or a tokenizer that needs Python code from its folder."""
+    """The error of a model or tokenizer that needs its own Python code."""
     return InputError(
         "it needs Python code of its own (auto_map), which isoglot never runs",
         remedy="choose a model that transformers has itself",
@@ -206,10 +204,10 @@ def own_code(source: str | Path) -> InputError:
 
 
 def check_hub_name(name: str, what: str, *, remedy: str) -> None:
-    """Refuse what is not here and cannot be a name on the hub: a misspelled path.
+    """Check that a name is possible on the hub; it is often a misspelled path.
 
     Raises:
-        StorageError: No repository can have that name.
+        StorageError: It is not a valid name.
     """
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
@@ -218,7 +216,7 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
         validate_repo_id(name)
     except HFValidationError as error:
         raise StorageError(
-            f"no {what} {shown(name)} here, and the hub has no such names",
+            f"no {what} {shown(name)} here, and it is not a valid name on the hub",
             remedy=remedy,
             code="storage.model-not-found",
         ) from error
@@ -226,14 +224,14 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class Given:
-    """A tokenizer from elsewhere.
+    """Tokenizer of another model.
 
     Args:
         view: Its ``tokenizer.json``, which neither pads nor truncates.
         origin: Where it came from.
-        special: The ids of its special tokens, under BERT's names for them; those it does not have are left out.
-        padding_side: Where it pads.
-        token_types: Whether it tells a model which of two texts a token is in.
+        special: The ids of its special tokens by BERT's names, as far as it has them.
+        padding_side: The side on which it pads.
+        token_types: Whether it gives token types.
     """
 
     view: str
@@ -244,14 +242,13 @@ class Given:
 
 
 def open_given(source: str | Path) -> Given:
-    """Open the tokenizer of a file, a folder or a name on the hub.
+    """Load the tokenizer of a file, a folder or a name on the hub.
 
-    ``transformers`` reads a folder or a name, where it is installed and can: its tokenizers apply what stands in
-    ``tokenizer_config.json``. Otherwise ``tokenizer.json`` is taken as it is, and special tokens as the files beside it
-    name them. No code from the folder is run.
+    ``transformers``, if it is installed, loads folders and names, and applies ``tokenizer_config.json``. Otherwise
+    ``tokenizer.json`` is used with the special tokens that the files beside it name. No code of the folder is run.
 
     Raises:
-        InputError: The file is no tokenizer, or it needs code of its own.
+        InputError: The file is not a tokenizer, or needs its own code.
         StorageError: There is no such file, folder or name.
     """
     path = Path(source).expanduser()
@@ -273,7 +270,7 @@ def open_given(source: str | Path) -> Given:
         _check_network(str(source))
     try:
         found = _by_transformers(path if path.is_dir() else str(source))
-    except Exception as error:  # of many kinds
+    except Exception as error:  # any exception
         if needs_code(error):
             raise own_code(source) from error
         if (path / "tokenizer.json").exists():
@@ -298,10 +295,10 @@ def _none_in(folder: Path) -> StorageError:
 
 
 def _by_transformers(source: str | Path) -> Given:
-    """The tokenizer as ``transformers`` opens it.
+    """Load a tokenizer with ``transformers``.
 
     Raises:
-        Exception: It cannot be opened, or is not installed; of many kinds.
+        Exception: It cannot be loaded, or transformers is not installed.
     """
     transformers = import_part("transformers")
     local = isinstance(source, Path)
@@ -312,12 +309,12 @@ def _by_transformers(source: str | Path) -> Given:
     given = _finished(found.backend_tokenizer, str(source) if local else f"hub:{source}", roles, found.padding_side)
     special = {token.content for token in found.backend_tokenizer.get_added_tokens_decoder().values()}
     if not any(len(piece) > 1 for piece in found.backend_tokenizer.get_vocab().keys() - special):
-        raise FileNotFoundError("no file has its pieces")  # transformers 5 makes one up where there is no file
+        raise FileNotFoundError("no file has its pieces")  # transformers 5 creates an empty one if there is no file
     return replace(given, token_types=_TYPES in found.model_input_names)
 
 
 def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
-    """A ``tokenizer.json`` as it is, with special tokens as the files beside it name them."""
+    """Load a ``tokenizer.json`` with the special tokens that the files beside it name."""
     tokenizer = parse_tokenizer(text, origin)
     roles: dict[str, int] = {}
     for role in _ROLES:
@@ -331,10 +328,10 @@ def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
 
 
 def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
-    """The tokenizer that the text of a ``tokenizer.json`` describes; ``origin`` is for the message.
+    """Parse a ``tokenizer.json``; ``origin`` is for the error message.
 
     Raises:
-        InputError: It is none.
+        InputError: It is not a tokenizer.
     """
     from tokenizers import Tokenizer
 
@@ -350,7 +347,7 @@ def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    """What the files beside a ``tokenizer.json`` say, the tokenizer's own before the model's."""
+    """Settings in the files beside a ``tokenizer.json``; the tokenizer's take precedence over the model's."""
     found: dict[str, Any] = {}
     for name in ("config.json", "special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).exists():
@@ -366,7 +363,7 @@ def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], paddi
     view = tokenizer.to_str()
     whole = json.loads(view)
     found = dict(roles)
-    if not found.keys() - {"pad"}:  # a tokenizer.json alone says what two of its tokens are for, and no more
+    if not found.keys() - {"pad"}:  # a tokenizer.json alone names only two special tokens
         unknown = whole["model"].get("unk_token")
         index = whole["model"].get("unk_id") if unknown is None else tokenizer.token_to_id(unknown)
         stated = {"unk": index, "pad": padding["pad_id"] if padding else found.get("pad")}
@@ -386,10 +383,10 @@ def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], paddi
 
 
 def _check_network(name: str) -> None:
-    """Refuse a name at once where the hub's client would try for half a minute: it is not stored, nor is there a hub.
+    """Fail at once, rather than after half a minute of retries, if a name is not cached and the hub is unreachable.
 
     Raises:
-        StorageError: The name is not stored and the hub has no address here.
+        StorageError: The name is not cached and the hub cannot be resolved.
     """
     import socket
     from urllib.parse import urlsplit
@@ -413,7 +410,7 @@ def _check_network(name: str) -> None:
 
 @contextmanager
 def quiet(transformers: ModuleType) -> Iterator[None]:
-    """No bars and no remarks on standard error: what matters is raised."""
+    """Suppress progress bars and warnings of transformers; errors are raised."""
     log = transformers.utils.logging
     level, bars = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()

@@ -1,11 +1,11 @@
-"""Lines to ids, faster than the tokenizer alone: text repeats itself, so a chunk met before is looked up.
+"""Fast encoding of lines with a cache: text repeats itself, so the ids of a chunk are looked up.
 
-A chunk is what stands between two blanks. By the contract of :mod:`.scheme` the ids of a line are those of its chunks
-in a row, so they can be kept as bytes and joined; chunks not met before are encoded many at a time, as one text, and
-told apart by the mark that opens each. The ids are the tokenizer's own, to the last one.
+A chunk is the text between two blanks. By the contract of :mod:`.subword_scheme` the ids of a line are the concatenated
+ids of its chunks, so these can be cached as bytes. New chunks are encoded many at a time, as one text, and separated by
+the mark that begins each of them. The ids are exactly those of the tokenizer.
 
-Where chunks do not repeat (Chinese has few blanks), and for tokenizers that are not ours, lines go to the tokenizer
-whole. Memory is bounded: the chunks least recently met are forgotten.
+If chunks do not repeat (Chinese has few blanks), and for tokenizers of other models, whole lines are encoded. Memory is
+bounded: the least recently used chunks are forgotten.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ ResultT = TypeVar("ResultT")
 
 _REMEMBERED = 400_000  # chunks in each of two generations, about 80 MB
 _HELD = 20_000_000  # characters in them
-_LONG = 24  # characters in a chunk on average, from which on hardly any is met twice
+_LONG = 24  # mean length of chunks above which hardly any repeats
 _GROUP = 100  # chunks encoded as one text
-_PART = 200_000  # characters in a text for the tokenizer, which needs about 300 bytes for each
-_BATCH = 250_000  # characters it is given at once, if no text is longer: fewer, and its threads wait for each other
+_PART = 200_000  # characters of a text for the tokenizer, which needs about 300 bytes each
+_BATCH = 250_000  # characters per call; with fewer its threads wait for each other
 LONGEST_CHUNK = 1_000_000
-"""Characters without a blank that may still be text."""
+"""Maximum number of characters without a blank."""
 
 
 def id_type(size: int) -> np.dtype[np.unsignedinteger]:
-    """The narrower little-endian type that holds every id of a vocabulary of that size.
+    """The smallest little-endian type for the ids of a vocabulary.
 
     >>> id_type(65_536), id_type(65_537)
     (dtype('uint16'), dtype('uint32'))
@@ -53,7 +53,7 @@ def id_type(size: int) -> np.dtype[np.unsignedinteger]:
 
 
 class LongChunkError(InputError):
-    """A run of characters without a blank that is too long to be text."""
+    """Text with too many characters without a blank."""
 
     code = "input.line-length"
 
@@ -62,14 +62,14 @@ class LongChunkError(InputError):
         self.length = length
 
     def __reduce__(self) -> tuple[type, tuple[int]]:
-        return LongChunkError, (self.length,)  # it crosses from process to process
+        return LongChunkError, (self.length,)  # it is sent between processes
 
 
 def check_chunks(line: str, file: str | Path | None = None, number: int | None = None) -> None:
-    """Refuse a line that is no text.
+    """Check that a line is text.
 
     Raises:
-        InputError: There are a million characters without a blank.
+        InputError: It has a million characters without a blank.
     """
     if len(line) > LONGEST_CHUNK and (longest := max(map(len, line.split(" ")))) > LONGEST_CHUNK:
         error = LongChunkError(longest)
@@ -77,7 +77,7 @@ def check_chunks(line: str, file: str | Path | None = None, number: int | None =
 
 
 class LineTokenizer(NamedTuple):
-    """A parsed tokenizer for :class:`LineEncoder`: parsing takes 50 ms and more, so a vocabulary keeps it."""
+    """Parsed tokenizer for :class:`LineEncoder`; parsing takes 50 ms or more, so a vocabulary caches it."""
 
     tokenizer: Tokenizer
     opens_V: np.ndarray
@@ -90,7 +90,7 @@ class LineTokenizer(NamedTuple):
         from tokenizers import Tokenizer
 
         tokenizer = literal(Tokenizer.from_str(view))
-        if normalization is not None:  # lines are normalized and marked already; that would take a quarter of its time
+        if normalization is not None:  # lines are already normalized and marked, which would take a quarter of the time
             tokenizer.normalizer = None
         vocab = tokenizer.get_vocab(with_added_tokens=True)
         opens_V = np.zeros(max(vocab.values(), default=0) + 1, dtype=bool)
@@ -99,13 +99,13 @@ class LineTokenizer(NamedTuple):
 
 
 class LineEncoder:
-    """Turns lines into ids, as bytes.
+    """Encoder of lines to ids, as bytes.
 
     Args:
-        view: The tokenizer that decides, as ``tokenizer.json`` has it, or parsed for the same normalization.
-        normalization: The tokenizer's Unicode form if it keeps the contract of :mod:`.scheme`, None if it may not.
-        dtype: How an id is stored.
-        processing: What is done to lines first; None: nothing.
+        view: The tokenizer, as text of ``tokenizer.json`` or parsed for the same normalization.
+        normalization: The Unicode form if the tokenizer keeps the contract of :mod:`.subword_scheme`, else None.
+        dtype: The type of the ids.
+        processing: Text processing of lines. Default: none.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class LineEncoder:
         """The ids of each line, as the bytes of an array of ``dtype``.
 
         Raises:
-            LongChunkError: There are a million characters without a blank.
+            LongChunkError: A line has a million characters without a blank.
         """
         if self.processing:
             lines = [self.processing(line) for line in lines]
@@ -143,7 +143,7 @@ class LineEncoder:
         for chunk in new & self._older.keys():
             self._known[chunk] = self._older[chunk]
         new.difference_update(self._older)
-        if sum(map(len, new)) * 2 > sum(map(len, lines)):  # hardly anything repeats: looking up does not pay
+        if sum(map(len, new)) * 2 > sum(map(len, lines)):  # hardly anything repeats: the cache does not pay
             return self._whole(chunks_of)
         self._learn(sorted(new))
         lookup = self._known.__getitem__
@@ -154,24 +154,24 @@ class LineEncoder:
         return encoded
 
     def _prepare(self, line: str) -> str:
-        """The line in normal form, with a mark read as a blank, which is what it comes back as."""
+        """Normalize a line and replace marks by blanks, as decoding does."""
         return line if line.isascii() else self._form(line).replace(MARK, " ")
 
     def _learn(self, chunks: Sequence[str]) -> None:
-        """Remember the ids of chunks."""
+        """Encode chunks and cache their ids."""
         import numpy as np
 
         groups = [chunks[start : start + _GROUP] for start in range(0, len(chunks), _GROUP)]
         for group, raw in zip(groups, self._whole(groups), strict=True):
             starts = np.flatnonzero(self._opens[np.frombuffer(raw, self.dtype)]) * self.dtype.itemsize
-            if len(starts) == len(group):  # no chunk opens twice, so none is missing either
+            if len(starts) == len(group):  # as many starts as chunks: none is missing
                 ids = [raw[first:last] for first, last in pairwise([*starts.tolist(), len(raw)])]
-            else:  # an [UNK] has swallowed a mark
+            else:  # an [UNK] contains a mark
                 ids = self._whole([[chunk] for chunk in group])
             self._known.update(zip(group, ids, strict=True))
 
     def _whole(self, chunks_of: Sequence[Sequence[str]]) -> list[bytes]:
-        """The ids of each row of chunks from the tokenizer itself, long rows in parts."""
+        """Encode rows of chunks without the cache, long rows in parts."""
         rows = [MARK + MARK.join(chunks) if chunks else "" for chunks in chunks_of]
         if all(len(row) <= _PART for row in rows):
             return self._ask(rows)
@@ -184,12 +184,12 @@ class LineEncoder:
         for encodings in ahead(ask, batches) if len(batches) > 1 else map(ask, batches):
             for encoding in encodings:
                 ids = encoding.ids
-                encoded.append(struct.pack(f"<{len(ids)}{self._letter}", *ids))  # thrice as fast as an array
+                encoded.append(struct.pack(f"<{len(ids)}{self._letter}", *ids))  # three times as fast as an array
         return encoded
 
 
 def ahead(work: Callable[[ItemT], ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
-    """``work(item)`` for every item, in order; while a result is used, a thread works on the next.
+    """``work(item)`` for every item, in order, computed one ahead in a thread.
 
     >>> list(ahead(len, ["a", "bc"]))
     [1, 2]
@@ -205,7 +205,7 @@ def ahead(work: Callable[[ItemT], ResultT], items: Iterable[ItemT]) -> Iterator[
 
 
 def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines in batches that the tokenizer has memory for."""
+    """Batches of lines of bounded size."""
     batch: list[str] = []
     length = 0
     for line in lines:
@@ -219,7 +219,7 @@ def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _parts(chunks: Sequence[str]) -> Iterator[str]:
-    """A long row as several shorter ones that have the same ids in a row."""
+    """Divide a long row into shorter ones with the same ids."""
     part: list[str] = []
     length = 0
     for chunk in chunks:

@@ -1,8 +1,8 @@
-"""Building token shards: stream the text, encode it, append; a journal says how far it got.
+"""Building of token shards: text is streamed, encoded and appended; a journal makes builds resumable.
 
-Ids are appended to the files, flushed to the disk, and only then the journal is replaced, so after a crash at any
-moment the files have at least what the journal says: going on means cutting them there and skipping the sentences that
-are done. What a sentence becomes depends on nothing but itself and its document, so the bytes come out the same.
+Ids are appended to the files and flushed to disk before the journal is replaced, so after a crash the files have at
+least what the journal says: resuming truncates them there and skips the finished sentences. The ids of a sentence
+depend only on itself and its document, so a resumed build has the same bytes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 _BLOCK = 1_000_000  # characters encoded at a time
 _BLOCK_LINES = 20_000
-_CHECKPOINT = 16_000_000  # characters between two entries in the journal, a few seconds' work
+_CHECKPOINT = 16_000_000  # characters between journal entries, a few seconds of work
 LONGEST_DOCUMENT = 1_000
-"""A text without blank lines is cut into documents of so many sentences, or one split would get all of it."""
+"""Sentences per document of a text without blank lines, which would otherwise be in one split."""
 
 
 def build_shards(
@@ -59,33 +59,32 @@ def build_shards(
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> Shards:
-    """Turn text into shards.
+    """Build token shards from text.
 
-    The first sentences of a text become the same bytes however many are asked for: a build of 200,000 sentences is a
-    prefix of a larger one, split by split, with the same ``dev_share`` and ``seed``.
+    A build of the first N sentences is a prefix of a larger one, split by split, with the same ``dev_share`` and
+    ``seed``.
 
     Args:
-        texts: Files, a sentence or paragraph a line, a blank line between documents: as written, or segmented as the
-            vocabulary segments text, by their records.
-        vocabulary: What gives the ids.
+        texts: Files with one sentence or paragraph per line and blank lines between documents: as written, or segmented
+            as the vocabulary does according to their provenance.
+        vocabulary: The vocabulary.
         language: The language of the text.
-        out: The folder; made if missing.
-        window: The size of a window unless another is asked for later.
-        domain: Where the text is from, such as ``wiki``: recorded, so that runs can require texts of one domain.
-        sentences: Take the first so many; None: all.
-        dev_share: The share of documents set apart. Which, hangs on each document's first sentence and the seed.
-        seed: For the split.
-        resume: Go on where a build of the same text was cut short; otherwise begin anew.
-        workers: Processes that share the work; the bytes are the same. More than 1 takes a main module that can be
-            imported, as Python's multiprocessing does.
+        out: The folder; created if missing.
+        window: Default window size in tokens.
+        domain: The domain of the text, such as ``wiki``; recorded, so that runs can require it.
+        sentences: Use the first N sentences. Default: all.
+        dev_share: The share of documents in the dev split, chosen by each document's first sentence and the seed.
+        seed: Random seed of the split.
+        resume: Resume an interrupted build of the same text; otherwise start again.
+        workers: Number of processes, which does not change the result. More than 1 needs an importable main module, as
+            in Python's multiprocessing.
         progress: Progress reporter.
 
     Raises:
         ConfigError: The folder has shards of something else, an option is out of range, or a text was segmented in
             another way than the vocabulary's.
-        CorruptFileError: A build that was cut short has lost what it had written, or a text has changed since its
-            record was written.
-        InputError: A file is not text, or has none.
+        CorruptFileError: An interrupted build has lost data, or a text has changed since its record was written.
+        InputError: A file is not text, or is empty.
         StorageError: A file cannot be read or written.
     """
     paths = [Path(path) for path in texts]
@@ -130,13 +129,11 @@ def _check(paths: list[Path], window: int, sentences: int | None, dev_share: flo
     if not paths:
         raise ConfigError("no text", remedy="name at least one file", code="config.missing-data")
     if window < 1:
-        raise ConfigError(
-            f"no window of {window} ids", remedy="a window has at least one id", code="config.invalid-value"
-        )
+        raise ConfigError(f"a window of {window} tokens", remedy="choose at least 1", code="config.invalid-value")
     if sentences is not None and sentences < 1:
         raise ConfigError(
-            f"no {sentences} sentences",
-            remedy="ask for at least one, or leave it out for all",
+            f"{sentences} sentences",
+            remedy="choose at least 1, or omit it for all",
             code="config.invalid-value",
         )
     if not 0 <= dev_share < 1:
@@ -162,7 +159,7 @@ class _Sentence:
 def _blocks(
     paths: Sequence[Path], sentences: int | None, skip: int, dev_share: float, seed: int
 ) -> Iterator[list[_Sentence]]:
-    """Sentences in blocks that fit in memory, after those that are done."""
+    """Blocks of sentences that fit in memory, after the finished ones."""
     source = islice(_sentences(paths, dev_share, seed), skip, sentences)
     block: list[_Sentence] = []
     length = 0
@@ -192,7 +189,7 @@ def _sentences(paths: Sequence[Path], dev_share: float, seed: int) -> Iterator[_
 
 
 def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
-    """The split of the document that opens with this sentence: the same wherever the document stands.
+    """The split of a document by its first sentence, independent of its position.
 
     >>> split_of("Once upon a time", dev_share=0)
     'train'
@@ -204,7 +201,7 @@ def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
 def _encoded(
     blocks: Iterable[list[_Sentence]], work: Encoding, workers: int
 ) -> Iterator[tuple[list[_Sentence], Sequence[bytes]]]:
-    """Blocks with their ids; while one is being encoded, the next is read and the last is written."""
+    """Encode blocks, while the next is read and the previous one is written."""
     waiting: deque[list[_Sentence]] = deque()
 
     def texts() -> Iterator[list[str]]:
@@ -224,7 +221,7 @@ def _encoded(
 
 
 class Encoding:
-    """Encodes blocks of lines, in this process or another, where it is built anew from the vocabulary's view."""
+    """Encoder of blocks of lines that can be sent to another process."""
 
     def __init__(self, vocabulary: Vocabulary, language: str, processing: TextProcessing) -> None:
         self.processing = processing
@@ -241,7 +238,7 @@ class Encoding:
         if self._encoder is None:
             import numpy as np
 
-            if parent_process() is not None:  # processes share the cores already
+            if parent_process() is not None:  # the processes already share the cores
                 os.environ["TOKENIZERS_PARALLELISM"] = "false"
             self._encoder = LineEncoder(
                 self.view,
@@ -253,9 +250,9 @@ class Encoding:
 
 
 def workers_for(paths: Sequence[Path]) -> int:
-    """How many processes a text is worth: one for each core and four at most, which is also what memory allows for.
+    """The default number of processes for a text: one per core, at most four, because of memory.
 
-    Each has to start and to meet the frequent words, so that below some 50 MB threads alone are as fast.
+    Each has to start and fill its cache, so below about 50 MB threads alone are as fast.
     """
     large = sum(path.stat().st_size for path in paths) > 50_000_000
     return min(os.cpu_count() or 1, 4) if large else 1
@@ -266,7 +263,7 @@ def workers_for(paths: Sequence[Path]) -> int:
 
 @dataclass
 class _State:
-    """What the files hold: sentences and ids done, and per file its bytes; and the open document of each split."""
+    """State of a build: finished sentences and ids, the size of each file, and the open document of each split."""
 
     done: int = 0
     tokens: int = 0
@@ -289,7 +286,7 @@ _FORM = {"recipe": dict, "state": {"done": int, "tokens": int, **_COUNTS}}
 
 
 def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | None:
-    """Where to go on from; None if all is done."""
+    """The state to resume from; None if the build is complete."""
     if resume and (folder / INDEX).exists():
         again = "begin anew with --restart"
         found = read_index_file(folder / INDEX, {}, version=FORMAT, what="shards", remedy=again)
@@ -312,13 +309,13 @@ def _refuse(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: 
     old = found.get(key) if isinstance(found, dict) else found
     raise ConfigError(
         one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}"),
-        remedy="name another folder, or begin anew with --restart",
+        remedy="name another folder, or start again with --restart",
         code="config.other-settings",
     )
 
 
 class _Writer:
-    """Appends blocks to the six files and keeps the journal."""
+    """Writer of the six files and the journal."""
 
     def __init__(self, folder: Path, recipe: dict[str, Any], state: _State, stack: ExitStack) -> None:
         self.folder, self.recipe, self.state = folder, recipe, state
@@ -328,10 +325,10 @@ class _Writer:
             try:
                 file = stack.enter_context((folder / name).open("r+b" if (folder / name).exists() else "w+b"))
                 found = file.seek(0, os.SEEK_END)
-                if found < size:  # to truncate it would be to lengthen it, with zeros for ids
+                if found < size:  # truncating would extend it with zeros
                     raise CorruptFileError(
                         f"{found:,} bytes where the journal of the build has {size:,}",
-                        remedy="the file was cut short or lost: begin anew with --restart",
+                        remedy="the file was truncated or lost: start again with --restart",
                         code="corrupt-file.size",
                         file=folder / name,
                     )
@@ -342,7 +339,7 @@ class _Writer:
             self.files[name] = file
 
     def append(self, block: Sequence[_Sentence], encoded: Sequence[bytes]) -> None:
-        """Write a block, and now and then the journal."""
+        """Write a block, and the journal at intervals."""
         try:
             for split in SPLITS:
                 self._append(split, block, encoded)
@@ -354,7 +351,7 @@ class _Writer:
             self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Flush the files to the disk, and then say in the journal what they hold."""
+        """Flush the files to disk, then write the journal."""
         try:
             for name, file in self.files.items():
                 file.flush()
@@ -374,7 +371,7 @@ class _Writer:
         self.files[file_name(split, "ids")].write(b"".join(encoded[row] for row in rows))
         self.files[file_name(split, "sentences")].write(lengths.tobytes())
         self.state.tokens += int(lengths.sum())
-        # A document's length is written when the next one of its split opens: until then it may still grow.
+        # The length of a document is written when the next one of its split begins: until then it may grow.
         closed: list[int] = []
         running = self.state.open_document[split]
         for row in rows:
@@ -387,7 +384,7 @@ class _Writer:
 
 
 def _finish(folder: Path, recipe: dict[str, Any], state: _State) -> Shards:
-    """Close the last documents and write the index, which makes the build whole."""
+    """Close the last documents and write the index, which completes the build."""
     import numpy as np
 
     for split in SPLITS:

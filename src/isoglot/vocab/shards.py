@@ -1,14 +1,14 @@
-"""Token shards: a text as a stream of ids in a file that is mapped into memory, with an index that says what it is.
+"""Token shards: a text as a memory-mapped stream of ids, with an index.
 
 A folder::
 
     index.json               language, hashes of vocabulary and text, counts, size and hash of each file below
-    train.ids.bin, dev…      ids, little-endian, uint16 where they fit and uint32 where not
+    train.ids.bin, dev…      ids, little-endian, uint16 if they fit, else uint32
     train.sentences.bin      ids in each sentence, uint32
     train.documents.bin      sentences in each document, uint32
 
-There are no special tokens in the stream: where sentences and documents end, the lengths say. The index is written
-last, so a folder without one is a build that was cut short.
+The stream has no special tokens: the lengths give the ends of sentences and documents. The index is written last, so a
+folder without one is an interrupted build.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Split = Literal["train", "dev"]
 Check = Literal["hashes", "sizes"]
-"""What opening verifies: the content of every file, or only its size."""
+"""What opening checks: the content of every file, or only its size."""
 
 SPLITS: tuple[Split, ...] = ("train", "dev")
 PARTS = ("ids", "sentences", "documents")
@@ -50,12 +50,12 @@ _FORM = {
 
 
 def file_name(split: Split, part: str) -> str:
-    """What a part of a split is called in the folder."""
+    """The file name of a part of a split."""
     return f"{split}.{part}.bin"
 
 
 class Windows:
-    """A stream of ids cut into windows of one size, the last one shorter; no id is lost.
+    """Windows of a stream of ids; the last one may be shorter.
 
     >>> import numpy as np
     >>> [window.tolist() for window in Windows(np.arange(5), 2)]
@@ -64,9 +64,7 @@ class Windows:
 
     def __init__(self, ids: np.ndarray, size: int) -> None:
         if size < 1:
-            raise ConfigError(
-                f"no window of {size} ids", remedy="a window has at least one id", code="config.invalid-value"
-            )
+            raise ConfigError(f"a window of {size} tokens", remedy="choose at least 1", code="config.invalid-value")
         self.ids = ids
         self.size = size
 
@@ -84,38 +82,41 @@ class Windows:
 
     @property
     def full(self) -> np.ndarray:
-        """The windows that are full, as one array (N x size) on the same memory."""
+        """The full windows as one array (N x size) that shares the memory."""
         count = len(self.ids) // self.size
         return self.ids[: count * self.size].reshape(count, self.size)
 
 
 @dataclass(frozen=True)
 class Shards:
-    """One language's text as ids, opened for reading."""
+    """Text of a language as ids, opened for reading."""
 
     folder: Path
     index: dict[str, Any]
 
     @classmethod
     def open(cls, folder: str | Path, *, check: Check = "hashes") -> Shards:
-        """Open a folder of shards and verify that its files are what was written.
+        """Open a folder of shards and check its files.
 
         Raises:
-            CorruptFileError: A file is missing, cut short or altered.
-            InputError: ``index.json`` is not one of ours.
-            StorageError: There are no finished shards here.
+            CorruptFileError: A file is missing, truncated or altered.
+            InputError: ``index.json`` is not an index of shards.
+            StorageError: There are no complete shards.
         """
         folder = Path(folder)
         if not (folder / INDEX).exists():
             if (folder / JOURNAL).exists():
                 raise StorageError(
-                    "the build was cut short",
+                    "the build was interrupted",
                     remedy="run the same isoglot shards build again to finish it",
                     code="storage.unfinished",
                     file=folder,
                 )
             raise StorageError(
-                "no shards here", remedy="make them with isoglot shards build", code="storage.not-found", file=folder
+                "no shards in this folder",
+                remedy="build them with isoglot shards build",
+                code="storage.not-found",
+                file=folder,
             )
         index = read_index_file(folder / INDEX, _FORM, version=FORMAT, what="shards", remedy="build them again")
         for name, facts in index["files"].items():
@@ -135,7 +136,7 @@ class Shards:
 
     @property
     def provenance(self) -> Provenance:
-        """Which texts and dictionaries they were made of, the vocabulary's included."""
+        """The texts and dictionaries of the shards and of their vocabulary."""
         return Provenance.from_facts(self.index["provenance"], self.folder / INDEX)
 
     @property
@@ -145,24 +146,21 @@ class Shards:
 
     @property
     def domain(self) -> str | None:
-        """Where the text is from, such as ``wiki``, as it was declared; None: it was not."""
+        """The declared domain of the text, such as ``wiki``, or None."""
         domain = self.index.get("domain")
         return None if domain is None else str(domain)
 
     @property
     def window(self) -> int:
-        """The size of a window unless another is asked for."""
+        """The default window size."""
         return int(self.index["window"])
 
     def ids(self, split: Split = "train") -> np.ndarray:
-        """The whole stream of a split, mapped into memory."""
+        """The memory-mapped stream of a split."""
         return self._array(split, "ids", self.index["dtype"])
 
     def windows(self, size: int | None = None, split: Split = "train") -> Windows:
-        """The stream cut into windows: 256 ids each, or 20 for the short contexts of the second paper.
-
-        Whatever the size, the same ids are there, in the same order.
-        """
+        """The windows of a split, of the default size or another, such as 20 for the second paper's short contexts."""
         return Windows(self.ids(split), self.window if size is None else size)
 
     def sentences(self, split: Split = "train") -> Iterator[np.ndarray]:
@@ -174,15 +172,15 @@ class Shards:
             start += length
 
     def sentence_lengths(self, split: Split = "train") -> np.ndarray:
-        """How many ids each sentence has."""
+        """The number of ids of each sentence."""
         return self._array(split, "sentences", "<u4")
 
     def document_lengths(self, split: Split = "train") -> np.ndarray:
-        """How many sentences each document has."""
+        """The number of sentences of each document."""
         return self._array(split, "documents", "<u4")
 
     def counts(self, size: int | None = None) -> np.ndarray:
-        """How often each id occurs, in both splits together (V)."""
+        """The count of each id in both splits (V)."""
         import numpy as np
 
         total = np.zeros(size or int(self.index["vocabulary"]["size"]), dtype=np.int64)
@@ -193,7 +191,7 @@ class Shards:
         return total
 
     def check_vocabulary(self, vocabulary: Vocabulary) -> None:
-        """Refuse a vocabulary these shards were not made with.
+        """Check that the shards were built with a vocabulary.
 
         Raises:
             ConfigError: The hashes differ.
@@ -202,7 +200,7 @@ class Shards:
         if made != vocabulary.hash:
             raise ConfigError(
                 f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)",
-                remedy="name the vocabulary the shards were made with, or build them again",
+                remedy="name the vocabulary of the shards, or build them again",
                 code="config.other-vocabulary",
             )
 

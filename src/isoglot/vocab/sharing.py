@@ -1,10 +1,8 @@
-"""Sets of ids as ranges, which is how they are written to files.
+"""Sharing of subwords between languages: the controlled variable of the first paper.
 
-Which languages share the id of a string: the controlled variable.
-
-Vocabularies are learned for each language by itself. A string that only one of them has gets an id; a string that
-several have gets one id for each *group* of languages that share it: all in one group (``union``), each alone
-(``disjoint``), or as :class:`Grading` decides for each pair (``graded``).
+Subwords are learned for each language separately. A string that several languages have gets one id for each *group* of
+languages that share it: all in one group (``union``), each alone (``disjoint``), or as :class:`Grading` decides for
+each pair (``graded``). Files store sets of ids as ranges.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def to_ranges(ids: np.ndarray) -> list[list[int]]:
-    """Sorted ids as first and last of each run.
+    """Convert sorted ids to ranges, with the first and last id of each.
 
     >>> import numpy as np
     >>> to_ranges(np.array([0, 1, 2, 7, 9, 10]))
@@ -44,13 +42,13 @@ def to_ranges(ids: np.ndarray) -> list[list[int]]:
 
 
 def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) -> np.ndarray:
-    """The mask over ``size`` ids that the ranges stand for; ``file`` is where they were read, for the message.
+    """Convert ranges to a mask over ``size`` ids; ``file`` is for the error message.
 
     >>> from_ranges([[0, 1], [3, 3]], 5, "vocabulary.json").tolist()
     [True, True, False, True, False]
 
     Raises:
-        CorruptFileError: A range is not the first and the last of some of the ids.
+        CorruptFileError: A range is invalid.
     """
     import numpy as np
 
@@ -59,7 +57,7 @@ def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) ->
         if len(each) != 2 or any(type(index) is not int for index in each) or not 0 <= each[0] <= each[1] < size:
             raise CorruptFileError(
                 f"{shown(each)} is not a range of ids below {size:,}",
-                remedy="the file was altered: make it again or fetch it again",
+                remedy="the file was altered: create it again or download it again",
                 file=file,
             )
         mask[each[0] : each[1] + 1] = True
@@ -67,28 +65,28 @@ def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) ->
 
 
 Keep = Literal["band", "true-friends", "false-friends"]
-"""``band``: anchors by frequency; ``true-friends``, ``false-friends``: by a dictionary."""
+"""How shared anchors are chosen: by frequency (``band``) or by a dictionary."""
 Kept = dict[Pair, set[str]]
 
 
 class Share(Protocol):
-    """Says which of the languages that have a string share its id."""
+    """Function that groups the languages of a string."""
 
     def __call__(self, piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:
-        """The languages in groups, in order."""
+        """The groups of languages that share the id."""
 
 
 @dataclass(frozen=True)
 class Type:
-    """One id: its string, and the languages that have it."""
+    """String and languages of an id."""
 
     piece: str
     languages: tuple[str, ...]
 
     def name_for(self, language: str) -> str:
-        """What the piece is called in a language's view.
+        """The name of the subword in a language's view.
 
-        A piece of other languages has a name that no text can reach: words never have letters beside a colon.
+        Subwords of other languages get a name that no text can contain: words never have letters beside a colon.
         """
         return self.piece if language in self.languages else f"{self.languages[0]}:{self.piece}"
 
@@ -99,12 +97,12 @@ def union(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:  # noq
 
 
 def disjoint(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:  # noqa: ARG001 - a Share
-    """Every language has ids of its own."""
+    """Every language has its own ids."""
     return [(language,) for language in languages]
 
 
 def lay_out(pieces: Mapping[str, Sequence[str]], share: Share) -> tuple[list[Type], dict[str, dict[str, int]]]:
-    """Give ids to the pieces of each language, after those of the special tokens.
+    """Assign ids to the subwords of each language, after the special tokens.
 
     Returns:
         The type of every id, special tokens first; and for each language the id of each of its strings.
@@ -135,13 +133,13 @@ def lay_out(pieces: Mapping[str, Sequence[str]], share: Share) -> tuple[list[Typ
 
 @dataclass(frozen=True, kw_only=True)
 class Grading:
-    """Which anchors stay shared; every other string that languages have in common becomes one id for each.
+    """Choice of the anchors that stay shared; other common strings get an id for each language.
 
     Args:
-        keep: By what they are chosen.
-        band: For ``band``: first and last rank, from 1, among the anchors of a pair, the most frequent first.
-            Frequency is the mean of the piece's shares of the two languages' tokens.
-        dictionaries: For friends: dictionaries in MUSE's layout for each pair.
+        keep: How anchors are chosen.
+        band: For ``band``: first and last rank, from 1, among the anchors of a pair by descending frequency, which is
+            the mean of the subword's shares of the tokens of the two languages.
+        dictionaries: For friends: dictionaries of each pair in the MUSE layout.
     """
 
     keep: Keep
@@ -171,14 +169,14 @@ class Grading:
                 )
         elif not self.dictionaries:
             raise ConfigError(
-                f"to keep {self.keep} takes a dictionary",
+                f"keep {self.keep} needs a dictionary",
                 remedy="name one for each pair of languages, in MUSE's layout",
                 code="config.missing-option",
             )
 
 
 def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends]:
-    """The dictionaries of each pair of languages, as far as the choice takes any.
+    """Read the dictionaries of each language pair, if the choice needs them.
 
     Raises:
         ConfigError: A pair has no dictionary, or a dictionary is for another language.
@@ -188,7 +186,7 @@ def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends
         if grading.keep != "band" and (first, second) not in friends:
             raise ConfigError(
                 f"no dictionary for {first}-{second}",
-                remedy=f"to keep {grading.keep} takes one for every pair",
+                remedy=f"keep {grading.keep} needs one for every pair",
                 code="config.missing-data",
             )
     return friends
@@ -197,12 +195,12 @@ def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends
 def choose_anchors(
     grading: Grading, pieces: Mapping[str, Sequence[str]], counts: Mapping[str, Mapping[str, int]]
 ) -> tuple[Kept, list[Friends]]:
-    """The strings that stay shared, for each pair of languages; and the dictionaries that were used.
+    """The strings that stay shared for each language pair, and the dictionaries used.
 
     Args:
         grading: The choice.
         pieces: The strings of each language.
-        counts: How often each string occurs in each language.
+        counts: The count of each string in each language.
 
     Raises:
         ConfigError: A pair has no dictionary.
@@ -225,7 +223,7 @@ def choose_anchors(
 
 
 def by_frequency(pieces: set[str], first: Mapping[str, int], second: Mapping[str, int]) -> list[str]:
-    """Strings by the mean of their shares in two languages, the most frequent first.
+    """Sort strings by the mean of their shares in two languages, most frequent first.
 
     >>> by_frequency({"a", "b", "c"}, {"a": 1, "b": 9}, {"a": 1, "c": 1})
     ['b', 'a', 'c']
@@ -239,7 +237,7 @@ def by_frequency(pieces: set[str], first: Mapping[str, int], second: Mapping[str
 
 
 def graded(kept: Kept) -> Share:
-    """Languages share a string's id if a chain of pairs that keep it joins them."""
+    """Languages share the id of a string if they are connected by pairs that keep it."""
 
     def share(piece: str, languages: Sequence[str]) -> list[tuple[str, ...]]:
         groups = [{language} for language in languages]

@@ -1,15 +1,15 @@
-"""How text becomes pieces: the parts of a Hugging Face tokenizer that are the same in every vocabulary of ours.
+"""Subword scheme: the parts of a Hugging Face tokenizer that all vocabularies of isoglot share.
 
-A text is normalized (NFC unless told otherwise), a mark ``▁`` is put before it and in place of every blank, and it is
-cut before each mark and where letters, digits and other signs meet. Pieces are made inside those words only, so::
+A text is normalized (by default to NFC), a mark ``▁`` is put before it and replaces every blank, and it is split before
+each mark and between letters, digits and other signs. Subwords never cross these limits, so::
 
     encode("one two") == encode("one") + encode("two")
 
-holds for every text. Three things rest on it: a word met before need not be encoded again (:mod:`.line_encoder`), a
-vocabulary can be trained on counts of words (:mod:`.word_counts`), and a very long line can be encoded in parts.
+holds for every text. Therefore the ids of words can be cached (:mod:`.line_encoder`), a vocabulary can be trained on
+word counts (:mod:`.train`), and a long line can be encoded in parts.
 
-What decoding gives back is the text, normalized, with ``▁`` itself read as a blank; nothing else is changed. Letters
-are the categories L and M, and private use (Co): the made-up scripts of twins are letters.
+Decoding returns the normalized text, with ``▁`` replaced by a blank. Letters are the categories L and M, and private
+use (Co), the script of twins.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 ModelName = Literal["bpe", "wordpiece", "unigram"]
-"""``bpe`` merges frequent pairs, ``wordpiece`` is read greedily from the left, ``unigram`` finds the likeliest cut."""
+"""``bpe``: merges of frequent pairs; ``wordpiece``: greedy longest match; ``unigram``: most likely segmentation."""
 Unknown = Literal["bytes", "unk"]
-"""What becomes of a character outside the alphabet: its UTF-8 bytes as pieces, or ``[UNK]``."""
+"""How characters outside the alphabet are encoded: as UTF-8 bytes, or as ``[UNK]``."""
 Normalization = Literal["nfc", "nfkc", "none"]
-"""The Unicode form text is brought to."""
+"""Unicode normalization form."""
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MARK = "▁"
 CONTINUES = "##"
 BYTES = tuple(f"<0x{value:02X}>" for value in range(256))
 
-# No word is longer than this: WordPiece takes quadratic time in it, and nobody learns from a longer one.
+# maximum length of a word: WordPiece takes quadratic time
 LONGEST_WORD = 64
 _LETTERS = r"\p{L}\p{M}\p{Co}"
 _WORD = (
@@ -46,7 +46,7 @@ _WORD = (
 
 
 def normalizer(form: Normalization) -> Any:  # noqa: ANN401 - tokenizers has no common public type
-    """What brings a text to its normal form and marks its words."""
+    """The normalizer, which also marks words."""
     from tokenizers import normalizers
 
     forms: dict[str, list[Any]] = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
@@ -54,7 +54,7 @@ def normalizer(form: Normalization) -> Any:  # noqa: ANN401 - tokenizers has no 
 
 
 def normal_form(form: Normalization) -> Callable[[str], str]:
-    """What brings a text to its normal form and marks nothing; a text that is in it already comes back at once.
+    """A function that normalizes text without marking words; fast if the text is already normalized.
 
     >>> normal_form("nfc")("e\u0301") == "\u00e9"
     True
@@ -67,7 +67,7 @@ def normal_form(form: Normalization) -> Callable[[str], str]:
     name: Literal["NFC", "NFKC"] = "NFKC" if form == "nfkc" else "NFC"
 
     def formed(text: str) -> str:
-        # By Python's tables. The tokenizer's may be of a later Unicode: what was added since is beyond the first plane.
+        # Python's Unicode tables may be older than the tokenizer's; later additions are beyond the first plane.
         if text.isascii():
             return text
         plane = len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text)
@@ -77,9 +77,9 @@ def normal_form(form: Normalization) -> Callable[[str], str]:
 
 
 def word_splitter(model: ModelName) -> Any:  # noqa: ANN401 - as above
-    """What cuts normalized text into words.
+    """The pre-tokenizer, which splits normalized text into words.
 
-    WordPiece marks what continues a word with ``##``, which a text may contain: there, each ``#`` is a word of its own.
+    WordPiece marks continuations with ``##``, which a text may contain: there, each ``#`` is a separate word.
     """
     from tokenizers import Regex, pre_tokenizers
 
@@ -103,7 +103,7 @@ def _decoder(model: ModelName) -> dict[str, Any]:
 
 
 def empty_model(model: ModelName, unknown: Unknown) -> Any:  # noqa: ANN401 - as above
-    """A model with nothing in it, to be trained."""
+    """An empty model to be trained."""
     from tokenizers import models
 
     if model == "bpe":
@@ -114,9 +114,9 @@ def empty_model(model: ModelName, unknown: Unknown) -> Any:  # noqa: ANN401 - as
 
 
 def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str, Any]) -> Tokenizer:
-    """A whole tokenizer around a model's own fields, as ``tokenizer.json`` writes them.
+    """Build a ``tokenizer.json`` from the fields of a model.
 
-    Special tokens take the first ids, in order. A pair of texts is framed as BERT does: ``[CLS] a [SEP] b [SEP]``.
+    Special tokens take the first ids, in order. A pair of texts is encoded as in BERT: ``[CLS] a [SEP] b [SEP]``.
     """
     import json
 
@@ -150,10 +150,10 @@ def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str
 
 
 def for_masked_text(view: str) -> str:
-    """A ``tokenizer.json`` of ours for text with ``[MASK]`` in it: a mask is one id in place of its word's.
+    """Convert a ``tokenizer.json`` for text with ``[MASK]``, which becomes one id.
 
-    A normalizer sees what is between two special tokens, so its mark would come before each of these parts. Here the
-    first part alone gets one, as a blank, which no text has any more by then; ``[MASK]`` takes the blank before it.
+    The normalizer is applied to each part between special tokens, and would put a mark before each of them. Here only
+    the first part gets one, and ``[MASK]`` includes the blank before it.
     """
     import json
 
@@ -169,6 +169,6 @@ def for_masked_text(view: str) -> str:
 
 
 def literal(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer, made to read ``[MASK]`` and the like in a text as text: a corpus must not inject special ids."""
+    """Make a tokenizer read ``[MASK]`` and other special tokens as text, so that a corpus cannot inject them."""
     tokenizer.encode_special_tokens = True
     return tokenizer

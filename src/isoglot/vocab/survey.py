@@ -1,4 +1,4 @@
-"""A look at a text before training on it: how many lines it has, and an even sample of them."""
+"""Survey of a text before training: its number of lines and an even sample of them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from isoglot.text.cleaning.processing import TextProcessing
 
 SAMPLE = 2_000_000
-"""Characters in a sample, at most: enough to see a character or piece that makes up a millionth of the text."""
+"""Maximum characters of a sample: enough to see what makes up a millionth of the text."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The size of a text, and every ``every``-th line of it."""
+    """Size of a text, and every ``every``-th line of it."""
 
     lines: int
     characters: int
@@ -35,15 +35,15 @@ class Survey:
 def text_lines(
     paths: Sequence[str | Path], sentences: int | None = None, processing: TextProcessing | None = None
 ) -> Iterator[str]:
-    """The lines of several files that are not blank, one file after the other; at most so many.
+    """Read the non-blank lines of several files, in order.
 
     Args:
         paths: The files.
-        sentences: How many lines at most; None: all.
-        processing: What is done to each line; None: nothing.
+        sentences: Maximum number of lines. Default: all.
+        processing: Text processing of each line. Default: none.
 
     Raises:
-        InputError: A line is no text: it has a million characters without a blank, or is not UTF-8.
+        InputError: A line has a million characters without a blank, or is not UTF-8.
         StorageError: A file cannot be read.
     """
     lines = islice((line for path in paths for line in _lines(path)), sentences)
@@ -61,7 +61,7 @@ def _lines(path: str | Path) -> Iterator[str]:
 def survey(lines: Iterable[str], *, limit: int = SAMPLE, label: str = "survey", progress: Progress = SILENT) -> Survey:
     """Count lines and keep an even sample of them, in one pass and bounded memory.
 
-    The sample is every line until it is full; then every other line of it is dropped and half as many are taken.
+    Whenever the sample is full, every other line of it is dropped and the rate is halved.
 
     >>> survey(map(str, range(10)), limit=4)
     Survey(lines=10, characters=10, every=4, sample=('0', '4', '8'))
@@ -86,9 +86,9 @@ def survey(lines: Iterable[str], *, limit: int = SAMPLE, label: str = "survey", 
 
 
 def sampling_rates(lines: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """The share of each language's lines to keep so that the languages stand as ``share ** exponent``.
+    """The share of each language's lines to keep so that languages are in the proportion ``share ** exponent``.
 
-    As much text is kept as can be without repeating any: at least one language keeps all of its lines.
+    No text is repeated, and at least one language keeps all of its lines.
 
     >>> sampling_rates({"en": 800, "sw": 200}, exponent=0.5)
     {'en': 0.5, 'sw': 1.0}
@@ -100,7 +100,7 @@ def sampling_rates(lines: Mapping[str, int], exponent: float) -> dict[str, float
 
 
 def thinned(lines: Iterable[str], rate: float, seed: int, language: str) -> Iterator[str]:
-    """Each line with probability ``rate``."""
+    """Keep each line with probability ``rate``."""
     if rate >= 1:
         yield from lines
         return
@@ -111,7 +111,7 @@ def thinned(lines: Iterable[str], rate: float, seed: int, language: str) -> Iter
 
 
 def blocks(lines: Iterable[str], size: int = 100_000) -> Iterator[str]:
-    """Lines joined by blanks to texts of about that many characters; a very long line in parts.
+    """Join lines by blanks to texts of about ``size`` characters; very long lines are divided.
 
     >>> list(blocks(["one", "two", "and a long one"], size=8))
     ['one two', 'and a lo', 'ng one']
@@ -133,7 +133,7 @@ def blocks(lines: Iterable[str], size: int = 100_000) -> Iterator[str]:
 
 
 def alphabet(sample: Iterable[str], coverage: float) -> list[str]:
-    """The most frequent characters that together make up this share of a text, in the order of their codes.
+    """The most frequent characters that make up a share of a text, sorted.
 
     >>> "".join(alphabet(["aaaaaaab", "aaaaaaaa"], coverage=0.9))
     'a'
@@ -144,5 +144,5 @@ def alphabet(sample: Iterable[str], coverage: float) -> list[str]:
     counts = np.bincount(codes)
     present = np.flatnonzero(counts)
     ranked = present[np.argsort(-counts[present], kind="stable")]
-    before = np.cumsum(counts[ranked]) - counts[ranked]  # how much the more frequent ones make up
+    before = np.cumsum(counts[ranked]) - counts[ranked]  # cumulative count of the more frequent characters
     return sorted(map(chr, ranked[before < coverage * counts.sum()].tolist()))
