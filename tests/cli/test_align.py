@@ -302,8 +302,8 @@ def test_apply_maps_vectors(run, isoglot, vectors: Path, tmp_path: Path):
     assert found.layers == (0, 1, 2)
     assert found.header["mapped"] == {"side": "source", "into": "target"}
     again = isoglot(*common[:3], str(out), "--out", str(tmp_path / "z.safetensors"), "--map", str(tmp_path / "map"))
-    said = "isoglot: these vectors have been mapped already; give them as isoglot encode wrote them\n"
-    assert (again.code, again.err) == (2, said)
+    assert again.code == 2
+    assert "mapped" in again.err
     np.testing.assert_array_equal(found[1], mapping.to_target(given[1]))
 
 
@@ -333,10 +333,10 @@ def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path
     narrow.save(tmp_path / "narrow.safetensors")
     cases = {
         (maps / "layer-9.safetensors", vectors, ()): f"{maps}/layer-9.safetensors: cannot read: no such file or folder",
-        (tmp_path / "center.safetensors", vectors, ()): f"{tmp_path}/center.safetensors: a Center, where a map of two",
-        (tmp_path / "mine.safetensors", vectors, ()): "maps of layers no number for vectors of layers 0, 1, 2; say",
-        (maps, vectors, ("--layer", "0")): "there is no map of layer 0; choose one of 1, 2",
-        (maps, tmp_path / "x.vec", ()): "2 maps for one table of vectors; name the map of one layer",
+        (tmp_path / "center.safetensors", vectors, ()): f"{tmp_path}/center.safetensors: a Center",
+        (tmp_path / "mine.safetensors", vectors, ()): "maps of layers no number",
+        (maps, vectors, ("--layer", "0")): "there is no map of layer 0",
+        (maps, tmp_path / "x.vec", ()): "2 maps",
         (maps / "layer-1.safetensors", vectors, ("--side", "target", "--into", "target")): "rows of the target are in",
         (maps / "layer-1.safetensors", tmp_path / "narrow.safetensors", ()): "X has 8 columns where 32 were fitted",
         (maps / "layer-1.safetensors", tmp_path / "none.safetensors", ()): f"{tmp_path}/none.safetensors: no such file",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoglot.retrieve import Gold, read_side, score_dictionary, score_layers, score_retrieval
+from isoglot.retrieve import Gold, hubness, precision_at_k, read_side, score_dictionary, score_layers, score_retrieval
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import METHODS
 from isoglot.retrieve.results import write_pairs
@@ -129,3 +129,16 @@ def test_words_refused(files):
         refuse_leak(
             list(read_dictionary(files / "en-fr.txt")), {"dog", "big", "xyz"}, "en-fr.txt", remedy="score on others"
         )
+
+
+def test_lists_are_taken_as_arrays_and_results_are_short_to_read():
+    X = np.random.default_rng(0).normal(size=(12, 4))
+    for center in ("none", "mean"):
+        from_lists, from_arrays = (
+            score_retrieval(side, side, center=center, resamples=10)  # type: ignore[arg-type]
+            for side in (X.tolist(), X)
+        )
+        assert from_lists.as_dict() == from_arrays.as_dict()
+        assert len(repr(from_lists)) < 1000
+    assert precision_at_k([[0], [1]]) == 1
+    assert hubness([[0], [0]], 2) == hubness(np.array([[0], [0]]), 2)

@@ -75,7 +75,7 @@ def apply_to_vectors(
     if len(maps) != 1:
         raise ConfigError(
             f"{len(maps)} maps for one table of vectors",
-            remedy="name the map of one layer",
+            remedy="choose the map of one layer",
             code="config.conflicting-options",
         )
     (mapping,) = maps.values()
@@ -120,7 +120,7 @@ def apply_to_layers(
         if not chosen:
             raise ConfigError(
                 f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
-                remedy="say which with --layer, or encode those layers",
+                remedy="choose one with --layer, or encode those layers",
                 code="config.unknown-layer",
             )
     for each, mapping in chosen.items():
@@ -166,8 +166,8 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
         ):
             if matrix_ND.shape[1] != width:
                 raise ConfigError(
-                    f"the map is for {width} numbers, and {side.name} is {matrix_ND.shape[1]} wide",
-                    remedy="give the vectors the map was made for",
+                    f"the map has {width} columns and {side.name} {matrix_ND.shape[1]}",
+                    remedy="use the vectors the map was fitted on",
                     code="config.other-size",
                 )
         own[layer] = mapping.transform(own[layer])
@@ -196,8 +196,8 @@ def _pair_map(path: Path) -> PairMap:
     found = load_map(path)
     if not isinstance(found, PairMap):
         raise InputError(
-            f"a {type(found).__name__}, where a map of two spaces is wanted",
-            remedy="name one written by isoglot align",
+            f"a {type(found).__name__} instead of a map between two spaces",
+            remedy="choose one written by isoglot align",
             code="input.unknown-format",
             file=path,
         )

@@ -118,7 +118,7 @@ def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], on
     if not found.words:
         many = f"{len(table):,} {language} words with vectors"
         raise InputError(
-            f"none of the {many} is one of the {len(only or ()):,} words asked for",
+            f"none of the {many} is among the {len(only or ()):,} requested words",
             remedy="check language and case",
             code="input.no-match",
         )

@@ -38,7 +38,7 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
     """
     if lengths not in ("auto", "map", "source"):
         raise ConfigError(
-            f"lengths {shown(lengths)}", remedy="choose one of auto, map, source", code="config.invalid-value"
+            f"unknown lengths {shown(lengths)}", remedy="choose one of auto, map, source", code="config.invalid-value"
         )
     mask_BT = batch.mask_BT.to(hidden_BTD.device)
     rows_ND = hidden_BTD[mask_BT]

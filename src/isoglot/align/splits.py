@@ -37,10 +37,10 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
     if eligible_N is not None:
         free[group_N[~eligible_N]] = False
     if len(names) < 2 or not free.any():
-        why = "training has seen all of them" if len(names) >= 2 else "there must be two at least"
+        why = "all are known to training" if len(names) >= 2 else "at least two groups are needed"
         raise InputError(
-            f"nothing of {len(groups_N)} pairs can be held out: {why}",
-            remedy="give more pairs, or a test of their own",
+            f"none of {len(groups_N)} pairs can be held out: {why}",
+            remedy="give more pairs, or a separate test",
             code="input.too-few",
         )
     order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))

@@ -75,7 +75,7 @@ def _shared(source_words: Sequence[str], target_words: Sequence[str], what: str)
     pairs = [(row, target[word]) for word, row in source.items() if word and word in target]
     if not pairs:
         raise InputError(
-            f"0 {what} of {len(source_words)} are among the {len(target_words)} target words",
+            f"none of {len(source_words)} source {what} is among the {len(target_words)} target words",
             remedy="give a dictionary",
             code="input.no-match",
         )
@@ -126,7 +126,9 @@ class WordSplit:
         for name, entries in (("dictionary", self.train), ("test dictionary", self.test)):
             if entries is not None and not entries:
                 raise InputError(
-                    f"the {name} has no entries", remedy="write source, a blank, target a line", code="input.empty"
+                    f"the {name} has no entries",
+                    remedy="write one entry per line: source, space, target",
+                    code="input.empty",
                 )
         if self.test is not None:
             if config.leave_out_known:

@@ -120,7 +120,7 @@ class SimilarityProbe:
     ) -> None:
         if not measures:
             raise ConfigError(
-                "no measure to watch", remedy="name one, such as debiased-cka", code="config.missing-data"
+                "no measures given", remedy="choose one, such as debiased-cka", code="config.missing-data"
             )
         self.measures = tuple(find_measure(name).name for name in dict.fromkeys(measures))
         check_count(len(pairs), self.measures)

@@ -496,7 +496,7 @@ class _Work:
             raise ConfigError(
                 f"{name} was trained for {counted(steps, 'steps')}, but the random row has an encoder that has "
                 "learned nothing",
-                remedy='leave random out, or write random = "none"',
+                remedy='remove random, or write random = "none"',
                 code="config.other-encoder",
             )
 

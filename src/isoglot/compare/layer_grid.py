@@ -81,10 +81,12 @@ class CKAFitter:
     ) -> None:
         if precision not in ("given", "float64"):
             raise ConfigError(
-                f"no precision {shown(precision)}", remedy="choose given or float64", code="config.unknown-name"
+                f"unknown precision {shown(precision)}", remedy="choose given or float64", code="config.unknown-name"
             )
         if chunk < 1:
-            raise ConfigError(f"chunk={chunk}", remedy="give a number of rows", code="config.invalid-value")
+            raise ConfigError(
+                f"chunk = {chunk} is too small", remedy="give a number of rows", code="config.invalid-value"
+            )
         self.precision: Precision = precision
         self.chunk = chunk
         self._sides = (SideSums("X", layers_x), SideSums("Y", layers_y))
@@ -145,7 +147,7 @@ class CKAFitter:
         """
         if (other.layers_x, other.layers_y) != (self.layers_x, self.layers_y):
             raise ConfigError(
-                f"layers {list(other.layers_x)} and {list(other.layers_y)} cannot join "
+                f"layers {list(other.layers_x)} and {list(other.layers_y)} cannot be merged into "
                 f"{list(self.layers_x)} and {list(self.layers_y)}",
                 remedy="merge fitters of the same layers",
                 code="config.unknown-layer",
@@ -266,13 +268,13 @@ class CKAFitter:
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
             raise InputError(
-                f"the numbers of {layer} are too large to be squared",
+                f"the values of {layer} are too large to be squared",
                 remedy="divide them by the largest",
                 code="input.too-large",
             )
         if products["centered"] <= _SAME * products["paper"]:
             raise InputError(
-                f"{layer} is the same in all {self.count} rows", remedy="leave that layer out", code="input.constant"
+                f"{layer} is the same in all {self.count} rows", remedy="remove that layer", code="input.constant"
             )
         refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)
         return {name: math.sqrt(product) for name, product in products.items()}
@@ -355,7 +357,9 @@ def stream_layer_cka(
             the same for all.
     """
     if chunk < 1:
-        raise ConfigError(f"chunk={chunk}", remedy="give a number of sentences", code="config.invalid-value")
+        raise ConfigError(
+            f"chunk = {chunk} is too small", remedy="give a number of sentences", code="config.invalid-value"
+        )
     encoders = (encoder_a, encoder_b)
     chosen = [chosen_layers(layers, encoder.depth) for encoder in encoders]
     codes = [language_for(encoder, code) for encoder, code in zip(encoders, languages, strict=True)]
@@ -367,7 +371,7 @@ def stream_layer_cka(
             if len(texts[0]) != len(texts[1]):
                 counts = [f"{fitter.count + len(side):,}" for side in texts]
                 raise InputError(
-                    f"{' and '.join(counts)} sentences on the two sides, or more",
+                    f"{' and '.join(counts)} or more sentences on the two sides",
                     remedy="give the same sentences in the same order on both sides",
                     code="input.row-count",
                 )

@@ -116,7 +116,7 @@ class SideSums:
         self.layers = tuple(layers)
         if not self.layers or len(set(self.layers)) != len(self.layers):
             raise ConfigError(
-                f"layers {list(self.layers)} of {name}",
+                f"invalid layers {list(self.layers)} of {name}",
                 remedy="give at least one, and none twice",
                 code="config.invalid-value",
             )
@@ -132,7 +132,7 @@ class SideSums:
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
             raise ConfigError(
-                f"a batch without layer {missing[0]} of {self.name}",
+                f"the batch has no layer {missing[0]} of {self.name}",
                 remedy="give every batch all layers",
                 code="config.unknown-layer",
             )
@@ -153,8 +153,8 @@ class SideSums:
         for layer, width in self.widths.items():
             if widths[layer] != width:
                 raise ConfigError(
-                    f"layer {layer} of {self.name} has {widths[layer]} columns where {width} came before",
-                    remedy="keep different encoders apart",
+                    f"layer {layer} of {self.name} has {widths[layer]} columns, and {width} in earlier batches",
+                    remedy="use one fitter for each pair of encoders",
                     code="config.other-size",
                 )
 

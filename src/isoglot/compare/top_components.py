@@ -43,7 +43,7 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
     if not 0 <= k <= most:
         raise ConfigError(
             f"{k} top components of {N} rows with {D} columns",
-            remedy=f"take out 0 to {most}",
+            remedy=f"remove 0 to {most}",
             code="config.invalid-value",
         )
     if k == 0:

@@ -49,7 +49,7 @@ _ROOM = 256  # bytes of a safetensors header left free for the counts that are k
 _TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8")}
 _CHUNK = 1 << 20
 _REMEDY = "name a file or folder made by isoglot encode"
-_UNFINISHED = "it was not finished: go on with --resume, or make it again"
+_UNFINISHED = "the run is unfinished: continue it with --resume, or make it again"
 
 
 class ArrayShape(NamedTuple):
@@ -183,7 +183,7 @@ class ArrayWriter:
                 digest.update(part)
             text = array_header(KIND, header, entries, digest.hexdigest())
             if len(text) > self.room:
-                raise StorageError("the header has outgrown its place", remedy="make it again", file=self.path)
+                raise StorageError("the header exceeds its reserved space", remedy="make it again", file=self.path)
             file.seek(0)
             file.write(struct.pack("<Q", self.room) + text.ljust(self.room))
             file.flush()
@@ -207,7 +207,7 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
         if key != "name" and found.get(key) != value and not (key == "provenance" and _same_origin(found, wanted)):
             raise ConfigError(
                 f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
-                remedy="name another --out, or leave out --resume to begin anew",
+                remedy="choose another --out, or start over without --resume",
                 code="config.other-settings",
             )
 
@@ -268,8 +268,8 @@ def _check_size(path: Path, size: int) -> None:
     found = path.stat().st_size if path.exists() else len(read_bytes(path))  # raises: the file is missing
     if found != size:
         raise CorruptFileError(
-            f"{found:,} bytes where {size:,} were written",
-            remedy="the file was cut short or altered: make it again or fetch it again",
+            f"the file has {found:,} bytes instead of {size:,}",
+            remedy="it was truncated or altered: make it again or download it again",
             code="corrupt-file.size",
             file=path,
         )

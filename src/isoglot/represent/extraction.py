@@ -122,12 +122,12 @@ def extract(
     pool = sentence_pool(encoder) if pool is None else pool
     if pool not in _POOLS:
         raise ConfigError(
-            f"pool {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}", code="config.unknown-name"
+            f"unknown pooling {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}", code="config.unknown-name"
         )
     if resume and out is None:
         raise ConfigError(
-            "nothing to resume: the result stays in memory",
-            remedy="name a place to write to",
+            "nothing to resume: no output file is given",
+            remedy="set out",
             code="config.conflicting-options",
         )
     kind, pooling = _POOLS[pool]

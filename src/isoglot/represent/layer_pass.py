@@ -120,7 +120,7 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     if isinstance(layers, str):
         if layers != "all":
             raise ConfigError(
-                f"layers {shown(layers)}",
+                f"invalid layers {shown(layers)}",
                 remedy="give 'all' or numbers such as [0, 4, -1]",
                 code="config.invalid-value",
             )
@@ -136,7 +136,7 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
         found.append(layer + depth + 1 if layer < 0 else layer)
     if not found or len(set(found)) < len(found):
         raise ConfigError(
-            "no layer is chosen" if not found else f"a layer is named twice in {shown(list(layers))}",
+            "no layers given" if not found else f"duplicate layer in {shown(list(layers))}",
             remedy="name each once, or all",
             code="config.invalid-value",
         )
@@ -170,7 +170,9 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
     if batch_tokens is None:
         return _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
     if batch_tokens < 1:
-        raise ConfigError(f"batches of {batch_tokens} tokens", remedy="give 1 or more", code="config.invalid-value")
+        raise ConfigError(
+            f"batch_tokens = {batch_tokens} is too small", remedy="give 1 or more", code="config.invalid-value"
+        )
     return batch_tokens
 
 
@@ -228,13 +230,13 @@ class LayerPass:
         if pooling == "model":
             if self.head is None:
                 raise ConfigError(
-                    "the model makes no vector of a sentence by itself",
+                    "the model has no sentence vectors of its own",
                     remedy="pool with mean or first",
                     code="config.not-supported",
                 )
             if layers != "all" and self.layers != (encoder.depth,):
                 raise ConfigError(
-                    "the model makes its vector of a sentence of the last layer",
+                    "the model's own sentence vectors exist in the last layer only",
                     remedy="pool with mean",
                     code="config.not-supported",
                 )
@@ -247,11 +249,11 @@ class LayerPass:
         self.batch_tokens = batch_budget(encoder, batch_tokens)
         if precision not in ("float32", "bfloat16"):
             raise ConfigError(
-                f"precision {shown(precision)}", remedy="choose float32 or bfloat16", code="config.unknown-name"
+                f"unknown precision {shown(precision)}", remedy="choose float32 or bfloat16", code="config.unknown-name"
             )
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
             raise ConfigError(
-                "only a torch module can compute in bfloat16", remedy="choose float32", code="config.not-supported"
+                "bfloat16 needs an encoder that is a torch module", remedy="choose float32", code="config.not-supported"
             )
         self.precision = precision
 
@@ -377,6 +379,6 @@ def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
         layer = layers[int((~good_L).nonzero()[0])]
         raise InputError(
             f"the output of layer {layer} is not finite",
-            remedy="the weights are damaged or their training went astray; check them, or compute in float32",
+            remedy="the weights are damaged or training diverged; check them, or compute in float32",
             code="input.not-finite",
         )

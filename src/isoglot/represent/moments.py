@@ -43,13 +43,13 @@ class StreamingMoments(Generic[Key]):
     (3, [6.0], [[28.0]])
     """
 
-    pairs: Sequence[tuple[Key, Key]]
+    pairs: Sequence[tuple[Key, Key]] = field(repr=False)
     """pairs of blocks whose scatter matrix is kept"""
     count: int = 0
     """rows so far"""
-    means: dict[Key, torch.Tensor] = field(default_factory=dict)
+    means: dict[Key, torch.Tensor] = field(default_factory=dict, repr=False)
     """mean row of each block"""
-    scatters: dict[tuple[Key, Key], torch.Tensor] = field(default_factory=dict)
+    scatters: dict[tuple[Key, Key], torch.Tensor] = field(default_factory=dict, repr=False)
     """sums of products about the means: Σ (x - mean x)(y - mean y)ᵀ"""
 
     def add(self, rows: Mapping[Key, torch.Tensor]) -> None:

@@ -94,7 +94,7 @@ class Representations:
         number = layer + depth + 1 if layer < 0 else layer
         if number not in self._arrays:
             raise ConfigError(
-                f"layer {layer} is not here",
+                f"layer {layer} is not available",
                 remedy=f"choose one of {', '.join(map(str, self.layers))}",
                 code="config.unknown-layer",
             )
@@ -146,13 +146,13 @@ class Representations:
 
         if len(self._arrays) != 1:
             raise ConfigError(
-                f"{len(self._arrays)} layers for a .vec, which has one",
+                f"a .vec file holds one layer, not {len(self._arrays)}",
                 remedy="choose one layer",
                 code="config.not-supported",
             )
         if self.words is None:
             raise ConfigError(
-                "a .vec has a word a row, and these rows have no names",
+                "a .vec file needs a word for every row, and these rows have no names",
                 remedy="save as .safetensors",
                 code="config.missing-data",
             )
@@ -175,7 +175,10 @@ class Representations:
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
         if not names or not all(map(str.isdecimal, names.values())):
             raise InputError(
-                "no representations", remedy="name what isoglot encode made", code="input.empty", file=path
+                "not representations",
+                remedy="choose a file or folder made by isoglot encode",
+                code="input.empty",
+                file=path,
             )
         layers = {int(number): arrays[name] for name, number in names.items()}
         return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))

@@ -101,12 +101,12 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
                 problem = f"sentence {number} has an empty word"
         if problem is not None:
             listed = kind == "text" and not isinstance(sentence, str)
-            remedy = "join its words, or pool words" if listed else "leave it out: every row is a sentence"
+            remedy = "join its words, or use pool='words'" if listed else "remove it"
             code = "input.type" if listed else "input.empty"
             raise InputError(problem, remedy=remedy, code=code, file=file, line=None if file is None else number)
         yield found
     if not number:
-        raise InputError("there is no sentence", remedy="give at least one, one a line", code="input.empty", file=file)
+        raise InputError("no sentences", remedy="give at least one, one per line", code="input.empty", file=file)
 
 
 def survey(sentences: Sentences, kind: Kind) -> SentenceSurvey:
@@ -127,7 +127,7 @@ def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> 
         ConfigError: The chunk size is less than 1.
     """
     if size < 1:
-        raise ConfigError(f"chunks of {size} sentences", remedy="give 1 or more", code="config.invalid-value")
+        raise ConfigError(f"chunk = {size} is too small", remedy="give 1 or more", code="config.invalid-value")
     found = islice(read_sentences(sentences, kind), skip * size, None)
     while chunk := list(islice(found, size)):
         yield chunk

@@ -78,7 +78,7 @@ def embedding_rows(
             at.append(row)
     if not kept:
         raise InputError(
-            f"0 of {len(ids_of):,} words are one subword",
+            f"none of {len(ids_of):,} words is a single subword",
             remedy="use a larger vocabulary, or word types over contexts",
             code="input.no-match",
         )
@@ -153,9 +153,7 @@ def word_types(
     number = {word: index for index, word in enumerate(words)}
     if len(number) < len(words):
         double = next(word for word, count in Counter(words).items() if count > 1)
-        raise ConfigError(
-            f"the word {shown(double)} is looked for twice", remedy="name each word once", code="config.duplicate"
-        )
+        raise ConfigError(f"duplicate word {shown(double)}", remedy="give each word once", code="config.duplicate")
     facts = survey(sentences, "words")
     through = LayerPass(
         encoder,
@@ -189,15 +187,15 @@ def word_types(
                 task.advance(sum(rows.begins[row] for row in group))
     if not counts_W.any():
         raise InputError(
-            f"0 of {len(words):,} words are in the {facts.sentences:,} sentences",
-            remedy="check that both are of one language, cut into words alike, and in the same case",
+            f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences",
+            remedy="check that both have the same language, segmentation and case",
             code="input.no-match",
         )
     has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
     met = np.flatnonzero((counts_W > 0) & has_vector_W)
     if not len(met):
         raise InputError(
-            f"0 of {np.count_nonzero(counts_W):,} words that were met have a vector",
+            f"none of the {np.count_nonzero(counts_W):,} words that occur has a vector",
             remedy="check the language",
             code="input.no-match",
         )

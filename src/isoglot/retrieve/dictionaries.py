@@ -53,7 +53,9 @@ def match_dictionary(
     pairs = list(dict.fromkeys((entry.source, entry.target) for entry in entries))
     if not pairs:
         raise InputError(
-            "the dictionary has no entries", remedy="write source, a blank, target a line", code="input.empty"
+            "the dictionary has no entries",
+            remedy="write one entry per line: source, space, target",
+            code="input.empty",
         )
     source_row, target_row = ({word: row for row, word in enumerate(words)} for words in (source_words, target_words))
     rows = [(source_row[a], target_row[b]) for a, b in pairs if a in source_row and b in target_row]
@@ -110,7 +112,7 @@ def score_dictionary(
         if side.items is None:
             raise InputError(
                 f"the rows of {side.name} have no words",
-                remedy="give a .vec, or what encode --pool types made",
+                remedy="give a .vec file, or output of encode --pool types",
                 code="input.empty",
             )
     source, target = source.with_vectors(), target.with_vectors()

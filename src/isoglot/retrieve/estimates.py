@@ -169,7 +169,7 @@ def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates
     for name, side in zip(inputs.names, inputs.sides, strict=True):
         if len(side) < FEWEST or len(parts) < 2:
             raise InputError(
-                f"{name} has {counted(len(side), 'rows')}, too few to estimate a mean on others",
+                f"{name} has {counted(len(side), 'rows')}, too few to cross-fit a mean",
                 remedy=f"give at least {FEWEST}, or --center none",
                 code="input.too-few",
             )
@@ -191,15 +191,15 @@ def _whole_means(inputs: SearchInputs, estimates: Estimates) -> list[np.ndarray]
         if estimates.means == "own":
             if len(side) < 2:
                 raise InputError(
-                    f"{name} has one row, and nothing is left of it without its mean",
+                    f"{name} has one row, so that centering leaves zeros",
                     remedy="give more, or --center none",
                     code="input.zero-row",
                 )
             means.append(_sum(side) / len(side))
         elif other.mean_D is None:
             raise ConfigError(
-                f"no mean of {name} is given",
-                remedy="give one for each language, or take folds or own",
+                f"there is no mean of {name} from other text",
+                remedy="give one for each language, or choose folds or own",
                 code="config.missing-data",
             )
         else:
@@ -214,7 +214,7 @@ def _view(inputs: SearchInputs, means: Sequence[np.ndarray], parts: list[QueryGr
         kept = centered.any(axis=1) if isinstance(centered, np.ndarray) else centered.any(dim=1).cpu().numpy()
         if not kept.all():
             raise InputError(
-                f"{name}: row {int(rows[int((~kept).argmax())]) + 1} is the mean, and nothing is left of it without",
+                f"{name}: row {int(rows[int((~kept).argmax())]) + 1} equals the mean, so that centering leaves zeros",
                 remedy="give --center none",
                 code="input.zero-row",
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from isoglot.core.arrays import Array, paired_rows
+from isoglot.core.arrays import Array, ArrayLike, paired_rows
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import SILENT, counted
 from isoglot.retrieve.estimates import OWN, Center, Estimates, OtherText, QueryGroup, SearchInputs, SearchView, views
@@ -86,6 +86,10 @@ class MethodScores:
     neighborhood: int | None = None
     other_spelling: OtherSpelling | None = None
 
+    def __repr__(self) -> str:
+        scores = f"P@1 {self.precision[1].value:.3f}, MRR {self.mrr.value:.3f}, {self.queries:,} queries"
+        return f"MethodScores({self.method}, {self.direction}, {scores}, {self.candidates:,} candidates)"
+
     @property
     def how(self) -> str:
         """Method with its K and the number of candidates, as text."""
@@ -131,8 +135,8 @@ class RetrievalScores:
 
 
 def score_retrieval(
-    X: Array,
-    Y: Array,
+    X: ArrayLike,
+    Y: ArrayLike,
     gold: Gold | None = None,
     methods: Sequence[Method] = ALL,
     *,
@@ -182,15 +186,16 @@ def score_retrieval(
     for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
         if value not in get_args(known):
             raise ConfigError(
-                f"no {shown(value)} here", remedy=nearest_name(value, get_args(known)), code="config.unknown-name"
+                f"unknown value {shown(value)}", remedy=nearest_name(value, get_args(known)), code="config.unknown-name"
             )
+    sides = _array(X), _array(Y)
     gold = fitting(gold, len(X), len(Y))
     rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
     if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
         rows_X, rows_Y = gold.sources, gold.targets
         inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
         gold = Gold(np.stack(list(inner), axis=1))
-    seen = views(SearchInputs((X, Y), (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
+    seen = views(SearchInputs(sides, (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
     results = []
     for unit in (True, False):
         chosen = [method for method in methods if (method != "euclidean") is unit]
@@ -208,6 +213,10 @@ def score_retrieval(
             results.append(scored)
     order = {method: place for place, method in enumerate(methods)}
     return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
+
+
+def _array(X: ArrayLike) -> Array:
+    return X if isinstance(X, np.ndarray | torch.Tensor) else np.asarray(X)
 
 
 class _Found(NamedTuple):
@@ -251,7 +260,7 @@ class _Search:
             case "given":
                 if view.others[0] is None or view.others[1] is None:
                     raise ConfigError(
-                        "no rows for the neighborhoods are given",
+                        "there are no rows from other text for the neighborhoods",
                         remedy="give text of both languages",
                         code="config.missing-data",
                     )

@@ -115,7 +115,7 @@ def other_text(
         sentences = list(islice((line for path in paths for line in _lines(path, None)), limit))
         if not sentences:
             raise InputError(
-                "there is no sentence", remedy="give text with a sentence a line", code="input.empty", file=paths[0]
+                "no sentences", remedy="give text with one sentence per line", code="input.empty", file=paths[0]
             )
         by_layer = _by_layer(extract(encoder, sentences, layers=layers, pool=pool, language=code, progress=progress))
         found[code] = {
@@ -165,7 +165,7 @@ def context_side(
     sentences = [cut for line in lines if (cut := split_words(line, language, method))]
     if not sentences:
         raise InputError(
-            "there is no sentence", remedy="give text with a sentence a line", code="input.empty", file=texts[0]
+            "no sentences", remedy="give text with one sentence per line", code="input.empty", file=texts[0]
         )
     frequent = frequent_words(sentences, vocabulary, case=compared)
     try:

@@ -44,16 +44,19 @@ class Gold:
         pairs_P2 = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64)
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or len(pairs_P2) == 0:
             raise InputError(
-                f"the gold has the shape {pairs_P2.shape}", remedy="give at least one pair of rows", code="input.shape"
+                f"the gold has shape {pairs_P2.shape}", remedy="give at least one pair of rows", code="input.shape"
             )
         if pairs_P2.min() < 0:
             raise InputError(
-                f"the gold has the row {pairs_P2.min()}", remedy="rows count from 0", code="input.out-of-range"
+                f"the gold has row {pairs_P2.min()}", remedy="rows count from 0", code="input.out-of-range"
             )
         return cls(np.unique(pairs_P2, axis=0))
 
     def __len__(self) -> int:
         return len(self.pairs_P2)
+
+    def __repr__(self) -> str:
+        return f"Gold({len(self):,} pairs)"
 
     @property
     def sources(self) -> np.ndarray:
@@ -86,12 +89,12 @@ class Gold:
         if beyond.any():
             pair = tuple(pairs_P2[beyond.argmax()].tolist())
             raise InputError(
-                f"the gold pair {shown(pair)} is not in {rows_X} and {rows_Y} rows",
+                f"the gold pair {shown(pair)} is out of range for {rows_X} and {rows_Y} rows",
                 remedy="rows count from 0",
                 code="input.out-of-range",
             )
         more_X, more_Y = np.diff(pairs_P2.astype(np.int64), axis=0).T
         if not ((more_X > 0) | ((more_X == 0) & (more_Y > 0))).all():
             raise InputError(
-                "the gold is not sorted, each pair once", remedy="make it with Gold.from_pairs", code="input.duplicate"
+                "the gold is not sorted and unique", remedy="make it with Gold.from_pairs", code="input.duplicate"
             )

@@ -74,6 +74,13 @@ class VectorSet:
     without_vector: int = 0
     others: Mapping[int | None, OtherText] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        layers = {layer: np.asarray(rows) for layer, rows in self.layers.items()}  # lists too
+        object.__setattr__(self, "layers", layers)
+
+    def __repr__(self) -> str:
+        return f"VectorSet({self.name!r}, {len(self):,} rows, layers {', '.join(map(str, self.layers))})"
+
     def only(self, rows: Sequence[int]) -> VectorSet:
         """Some rows, which must be words, in the given order."""
         items = self.items or ()
@@ -166,6 +173,10 @@ class PairScores:
     def name(self) -> str:
         """Names of the two sides, and of the model if there are several."""
         return f"{self.source.name}-{self.target.name}" + ("" if self.model is None else f", {self.model}")
+
+    def __repr__(self) -> str:
+        layers = ", ".join(str(each.layer) for each in self.layers if each.center == self.layers[0].center)
+        return f"PairScores({self.name!r}, layers {layers}, best P@1 {self.best.value:.3f} in layer {self.best.layer})"
 
     @property
     def has_layers(self) -> bool:
@@ -320,7 +331,7 @@ def score_layers(
     for center in centers:
         if center not in CENTERS:
             raise ConfigError(
-                f"no center {shown(center)}", remedy=nearest_name(center, CENTERS), code="config.unknown-name"
+                f"unknown centering {shown(center)}", remedy=nearest_name(center, CENTERS), code="config.unknown-name"
             )
     estimates = Estimates() if estimates is None else estimates
     chosen = _common_layers(source, target)
@@ -373,7 +384,7 @@ def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | Non
             ", ".join("no layer" if layer is None else str(layer) for layer in side.layers) for side in (source, target)
         ]
         raise InputError(
-            f"no layer is in both: {source.name} has {lists[0]}, {target.name} {lists[1]}",
+            f"no common layer: {source.name} has {lists[0]}, {target.name} {lists[1]}",
             remedy="make both with the same --layers, or choose one layer of each",
             code="input.no-match",
         )
@@ -392,7 +403,7 @@ def _check_sizes(
     widths = source.layers[layers[0]].shape[1], target.layers[layers[1]].shape[1]
     if widths[0] != widths[1]:
         raise InputError(
-            f"{source.name} is {widths[0]} wide, {target.name} {widths[1]}",
+            f"{source.name} has {widths[0]} columns and {target.name} {widths[1]}",
             remedy="give vectors of one space, or a map from one to the other",
             code="input.shape",
         )
@@ -413,6 +424,6 @@ def _check_rows(side: VectorSet, layer: int | None) -> None:
                 what = "" if side.items is None else f" ({shown(side.items[row], 40)})"
                 raise InputError(
                     f"{where}: row {row + 1}{what} is {problem}",
-                    remedy="leave it out on both sides" if side.items is None else "leave it out",
+                    remedy="remove it on both sides" if side.items is None else "remove it",
                     code=code,
                 )

@@ -63,6 +63,9 @@ class Neighbors:
     def __len__(self) -> int:
         return len(self.indices_NK)
 
+    def __repr__(self) -> str:
+        return f"Neighbors({len(self):,} queries, {self.indices_NK.shape[1]} neighbors each)"
+
 
 def nearest(
     X: Array,
@@ -94,7 +97,7 @@ def nearest(
     """
     if metric not in ("cosine", "euclidean"):
         raise ConfigError(
-            f"no metric {shown(metric)}",
+            f"unknown metric {shown(metric)}",
             remedy=nearest_name(metric, ("cosine", "euclidean")),
             code="config.unknown-name",
         )
@@ -153,7 +156,9 @@ def margin(
     """
     if form not in ("ratio", "distance"):
         raise ConfigError(
-            f"no margin {shown(form)}", remedy=nearest_name(form, ("ratio", "distance")), code="config.unknown-name"
+            f"unknown margin {shown(form)}",
+            remedy=nearest_name(form, ("ratio", "distance")),
+            code="config.unknown-name",
         )
     return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
 
@@ -182,14 +187,16 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
     """Check the options of a search."""
     if method not in METHODS:
         raise ConfigError(
-            f"no method {shown(method)}", remedy=nearest_name(method, METHODS), code="config.unknown-name"
+            f"unknown method {shown(method)}", remedy=nearest_name(method, METHODS), code="config.unknown-name"
         )
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
-            raise ConfigError(f"{name} is {value}", remedy="ask for at least 1 neighbor", code="config.invalid-value")
+            raise ConfigError(f"{name} = {value} is too small", remedy="set at least 1", code="config.invalid-value")
     if not 0 < sharpness < float("inf"):
         raise ConfigError(
-            f"sharpness is {sharpness}", remedy="give a number above 0, such as 30", code="config.invalid-value"
+            f"sharpness = {sharpness} is not positive",
+            remedy="give a number above 0, such as 30",
+            code="config.invalid-value",
         )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.core.arrays import Array, paired_rows
+from isoglot.core.arrays import ArrayLike, paired_rows, to_tensor
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
@@ -38,8 +38,8 @@ class Interval:
 
 
 def gold_ranks(
-    X: Array,
-    Y: Array,
+    X: ArrayLike,
+    Y: ArrayLike,
     gold: Gold | None = None,
     method: Method = "cosine",
     *,
@@ -81,7 +81,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
         if rows_X != rows_Y:
             raise InputError(
                 f"X has {rows_X} rows, Y {rows_Y}",
-                remedy="give the right pairs, or as many rows",
+                remedy="give gold pairs, or the same number of rows",
                 code="input.row-count",
             )
         return Gold.one_to_one(rows_X)
@@ -89,7 +89,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
     return gold
 
 
-def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: int = 1) -> float:
+def precision_at_k(neighbors: Neighbors | ArrayLike, gold: Gold | None = None, k: int = 1) -> float:
     """Share of queries with a correct row among their ``k`` best; rows without a correct answer do not count.
 
     >>> precision_at_k(np.array([[1, 0], [1, 2], [0, 2]]), Gold.from_pairs([(0, 0), (1, 1), (1, 2)]), k=1)
@@ -104,11 +104,10 @@ def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: in
         ConfigError: There are fewer than ``k`` neighbors.
         InputError: The gold has rows that do not exist.
     """
-    found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
-    indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
+    indices_NK = _indices(neighbors)
     if not 1 <= k <= indices_NK.shape[1]:
         raise ConfigError(
-            f"k is {k}, of {indices_NK.shape[1]} neighbors",
+            f"k = {k} is out of range for {indices_NK.shape[1]} neighbors",
             remedy="search for at least k neighbors",
             code="config.invalid-value",
         )
@@ -119,9 +118,14 @@ def precision_at_k(neighbors: Neighbors | Array, gold: Gold | None = None, k: in
     return len(np.unique(rows_P[hit_P])) / len(gold.sources)
 
 
+def _indices(neighbors: Neighbors | ArrayLike) -> np.ndarray:
+    found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
+    return to_tensor(found, "neighbors").cpu().numpy()
+
+
 def mean_reciprocal_rank(
-    X: Array,
-    Y: Array,
+    X: ArrayLike,
+    Y: ArrayLike,
     gold: Gold | None = None,
     method: Method = "cosine",
     over: Over = "pairs",
@@ -148,7 +152,9 @@ def mean_reciprocal_rank(
     """
     if over not in ("pairs", "queries"):
         raise ConfigError(
-            f"no mean over {shown(over)}", remedy=nearest_name(over, ("pairs", "queries")), code="config.unknown-name"
+            f"unknown mean over {shown(over)}",
+            remedy=nearest_name(over, ("pairs", "queries")),
+            code="config.unknown-name",
         )
     gold = fitting(gold, len(X), len(Y))
     ranks_P = gold_ranks(X, Y, gold, method, device=device, progress=progress)
@@ -161,7 +167,7 @@ def best_ranks(ranks_P: np.ndarray, gold: Gold) -> np.ndarray:
     return np.asarray(np.minimum.reduceat(ranks_P, starts))
 
 
-def hubness(neighbors: Neighbors | Array, candidates: int) -> float:
+def hubness(neighbors: Neighbors | ArrayLike, candidates: int) -> float:
     """Skewness of the k-occurrence: how unequally the candidates share the places among the k best.
 
     With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.
@@ -170,8 +176,7 @@ def hubness(neighbors: Neighbors | Array, candidates: int) -> float:
     >>> hubness(np.array([[0], [0], [0], [1]]), candidates=4)
     0.816496580927726
     """
-    found = neighbors.indices_NK if isinstance(neighbors, Neighbors) else neighbors
-    indices_NK = found.cpu().numpy() if isinstance(found, torch.Tensor) else found
+    indices_NK = _indices(neighbors)
     away = np.bincount(indices_NK.ravel(), minlength=candidates).astype(float)
     away -= away.mean()
     variance = float((away**2).mean())
@@ -195,7 +200,7 @@ def bootstrap(
     """
     if resamples < 1 or not 0 < level < 1:
         raise ConfigError(
-            f"{resamples} resamples at the level {level}",
+            f"invalid resamples = {resamples} or level = {level}",
             remedy="give at least 1, and a level below 1 such as 0.95",
             code="config.invalid-value",
         )

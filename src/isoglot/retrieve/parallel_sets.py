@@ -166,9 +166,7 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         rows, first_line = read_parallel(path, languages=languages), 1
         first = next(rows, None)
     if first is None:
-        raise InputError(
-            "there are no sentences", remedy="write them below the line of languages", code="input.empty", file=path
-        )
+        raise InputError("no sentences", remedy="write them below the line of languages", code="input.empty", file=path)
     wanted = [language_code(code) for code in languages] or list(first)
     missing = [code for code in wanted if code not in first]
     if missing:
@@ -179,7 +177,7 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         )
     if len(set(wanted)) < 2:
         raise ConfigError(
-            f"one language, {wanted[0]}, of {path}",
+            f"only one language of {path} is chosen, {wanted[0]}",
             remedy=f"choose two among {', '.join(first)}",
             code="config.other-language",
         )

@@ -53,7 +53,7 @@ def read_side(
         table = read_vectors(path, limit=limit)
         if not table.words:
             raise InputError(
-                "there are no vectors", remedy="write a word and its numbers a line", code="input.empty", file=path
+                "no vectors", remedy="write one word and its numbers per line", code="input.empty", file=path
             )
         return VectorSet(name=path.name, layers={None: table.matrix_ND}, items=table.words)
     found = Representations.open(path)
@@ -95,7 +95,7 @@ def _read_npy(path: Path) -> list[np.ndarray]:
         raise _not_whole(path) from error
     if dtype.kind != "f" or dtype.itemsize > 8 or len(shape) not in (2, 3) or min(shape) < 1:
         raise InputError(
-            f"an array of {cut(str(dtype), 80)} with the shape {shown(shape)}",
+            f"an array of {cut(str(dtype), 80)} with shape {shown(shape)}",
             remedy="give float32, a row for each item: N x D, or layers x N x D",
             code="input.type",
             file=path,
@@ -118,4 +118,4 @@ def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 
 def _not_whole(path: Path) -> StorageError:
-    return StorageError("no whole NumPy array of numbers", remedy="write it with numpy.save", file=path)
+    return StorageError("not a complete NumPy array of numbers", remedy="write it with numpy.save", file=path)

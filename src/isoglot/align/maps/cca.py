@@ -65,7 +65,7 @@ class CCA(LearnedMap):
         count = most if self.components is None else int(self.components)
         if not most or count > most:
             raise InputError(
-                f"{count} components of spaces that have {most} directions between them",
+                f"components = {count} exceeds the {most} common directions",
                 remedy="give fewer components, more pairs, or a penalty",
                 code="input.out-of-range",
             )

@@ -175,7 +175,7 @@ def make_map(config: AlignConfig) -> PairMap:
     if not known and config.normalization:
         raise ConfigError(
             f"normalization {config.normalize} has no options ({', '.join(config.normalization)})",
-            remedy="choose one that has, such as iterative, or leave them out",
+            remedy="choose one that has options, such as iterative, or remove them",
             code="config.conflicting-options",
         )
     for step in steps:

@@ -54,8 +54,8 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
     """
     if header.get("mapped"):
         raise ConfigError(
-            "these vectors have been mapped already",
-            remedy="give them as isoglot encode wrote them",
+            "these vectors are mapped already",
+            remedy="use the output of isoglot encode",
             code="config.not-supported",
         )
     ends = _ends(mapping)
@@ -66,11 +66,11 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
     short = 8 if wrong == "encoder" else None
     wanted, given = (str(getattr(each, wrong))[:short] for each in (ends[side], found))
     other: MapSide = "target" if side == "source" else "source"
-    remedy = f"give vectors of that {wrong}, or take a map that was made for these"
+    remedy = f"use vectors of that {wrong}, or a map fitted on these"
     if _difference(ends[other], found) is None:
-        remedy = f"give them as its {other}"
+        remedy = f"use them as its {other}"
     raise ConfigError(
-        f"the map's {side} is {wrong} {wanted}, and the vectors are of {wrong} {given}",
+        f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}",
         remedy=remedy,
         code="config.other-encoder",
     )

@@ -120,7 +120,7 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         found = load_map(path)
         if not isinstance(found, cls):
             raise InputError(
-                f"a {type(found).__name__} where a {cls.__name__} is wanted",
+                f"a {type(found).__name__} instead of a {cls.__name__}",
                 remedy="use load_map",
                 code="input.unknown-format",
                 file=path,
@@ -130,7 +130,7 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
     def _check_fitted(self) -> None:
         if not self.learned():
             name = type(self).__name__
-            raise NotFittedError(f"this {name} has learned nothing yet", remedy="call fit first")
+            raise NotFittedError(f"this {name} is not fitted yet", remedy="call fit first")
 
     def check_options(self) -> Self:
         """Check that options are in range, as ``fit`` does; returns the estimator.
@@ -155,7 +155,7 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
     if rule["choices"] is not None:
         if value not in rule["choices"]:
             raise ConfigError(
-                f"no {name} {shown(value)}",
+                f"unknown {name} {shown(value)}",
                 remedy=f"choose one of {', '.join(rule['choices'])}",
                 code="config.unknown-name",
             )
@@ -166,7 +166,9 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
         return
     if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
         raise ConfigError(
-            f"{name} = {shown(value)} is no {'whole ' * whole}number", remedy="give one", code="config.invalid-value"
+            f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}",
+            remedy="set one",
+            code="config.invalid-value",
         )
     least, most, above = rule["least"], rule["most"], rule["above"]
     if (least is not None and value < least) or (above is not None and value <= above):
@@ -347,7 +349,7 @@ class LearnedMap(PairMap):
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
             raise InputError(
                 f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
-                remedy=f"{type(self).__name__} needs spaces of one width; LeastSquares, Ridge and CCA do not",
+                remedy=f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not",
                 code="input.shape",
             )
         for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
@@ -465,7 +467,7 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: Module
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
         raise InputError(
-            f"no estimator {name!r} here",
+            f"unknown estimator {name!r}",
             remedy="read it with the version that wrote it",
             code="input.unknown-format",
             file=file,

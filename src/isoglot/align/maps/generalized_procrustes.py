@@ -126,7 +126,7 @@ class GeneralizedProcrustes(Estimator):
                 count += int(both_N.sum())
         if not count:
             raise InputError(
-                "no item is in two spaces", remedy="give items that some spaces share", code="input.no-match"
+                "no item occurs in two spaces", remedy="give items that some spaces share", code="input.no-match"
             )
         return total / count
 
@@ -136,7 +136,7 @@ class GeneralizedProcrustes(Estimator):
             return to_tensor(self.maps_)[language]
         if language not in self.languages_:
             raise ConfigError(
-                f"no language {shown(language)} here",
+                f"unknown language {shown(language)}",
                 remedy=nearest_name(str(language), self.languages_),
                 code="config.unknown-name",
             )
@@ -179,7 +179,7 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
         if not shared[name]:
             raise InputError(
                 f"{name} shares no item with {', '.join(maps)}",
-                remedy="leave it out, or give shared items",
+                remedy="remove it, or give shared items",
                 code="input.no-match",
             )
         done = {each: rows[each] for each in maps}
@@ -199,7 +199,7 @@ def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matr
     """Spaces by name, their rows in float64, and their masks; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:
-        raise InputError(f"{len(given)} space", remedy="give at least two", code="input.too-few")
+        raise InputError(f"only {len(given)} space", remedy="give at least two", code="input.too-few")
     present = _masks(given, masks)
     rows = {name: _rows(matrix, name, present[name]) for name, matrix in given.items()}
     _check_shapes(rows)
@@ -216,7 +216,9 @@ def _named(spaces: Spaces, what: str) -> dict[str, Array]:
         return dict(spaces)
     if isinstance(spaces, Sequence):
         return {str(place): matrix for place, matrix in enumerate(spaces)}
-    raise InputError(f"{what} in a {type(spaces).__name__}", remedy="give a dict by name, or a list", code="input.type")
+    raise InputError(
+        f"{what} are a {type(spaces).__name__}", remedy="give a dict by name, or a list", code="input.type"
+    )
 
 
 def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
@@ -226,7 +228,7 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
     if named.keys() != given.keys():
         raise InputError(
             f"masks for {', '.join(named)}, spaces {', '.join(given)}",
-            remedy="give one mask a space",
+            remedy="give one mask per space",
             code="input.row-count",
         )
     found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
@@ -234,11 +236,11 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
         if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
             raise InputError(
                 f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
-                remedy=f"give {len(given[name])} booleans, one a row",
+                remedy=f"give {len(given[name])} booleans, one per row",
                 code="input.type",
             )
         if not mask_N.any():
-            raise InputError(f"{name} has no item", remedy="leave it out", code="input.empty")
+            raise InputError(f"{name} has no items", remedy="remove it", code="input.empty")
     return found
 
 
@@ -262,6 +264,8 @@ def _check_shapes(rows: Matrices) -> None:
             if other_ND.shape[axis] != matrix_ND.shape[axis]:
                 raise InputError(
                     f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
-                    remedy="give the same items in every space" if axis == 0 else "give spaces of one width",
+                    remedy="give the same items in every space"
+                    if axis == 0
+                    else "give spaces with the same number of columns",
                     code="input.shape",
                 )

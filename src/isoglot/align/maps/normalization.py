@@ -91,8 +91,8 @@ class IterativeNormalization(Step):
             lengths_N = current_ND.norm(dim=1)
             if lengths_N.min() < 1e-9:
                 raise InputError(
-                    f"row {int(lengths_N.argmin())} of X lies on the mean, and has no direction left",
-                    remedy="give more rows, and none of them the same" if len(rows_ND) < 3 else "leave it out",
+                    f"row {int(lengths_N.argmin())} of X equals the mean, so that it has no direction",
+                    remedy="give more distinct rows" if len(rows_ND) < 3 else "remove it",
                     code="input.zero-row",
                 )
             residual = float((lengths_N - 1).abs().max())

@@ -108,8 +108,8 @@ class Steps(PairMap):
             name = type(step).__name__
             if isinstance(step, Steps) or not isinstance(step, Step | PairMap):
                 raise ConfigError(
-                    f"a {name} among the steps",
-                    remedy="give steps and pair maps, in one list",
+                    f"a {name} is not a step",
+                    remedy="give a flat list of steps and pair maps",
                     code="config.not-supported",
                 )
             if alone and isinstance(step, PairMap):

@@ -60,7 +60,9 @@ def _solve(moments: PairMoments) -> dict[str, Any]:
     if product_DD.shape[0] != product_DD.shape[1]:
         widths = " columns and Y ".join(map(str, product_DD.shape))
         raise InputError(
-            f"X has {widths}", remedy="Procrustes needs spaces of one width; LeastSquares does not", code="input.shape"
+            f"X has {widths}",
+            remedy="Procrustes needs the same number of columns; LeastSquares does not",
+            code="input.shape",
         )
     W_DD, values_D = rotation(product_DD)
     return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}

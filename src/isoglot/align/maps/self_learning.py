@@ -289,7 +289,7 @@ class SelfLearning(LearnedMap):
             width, found = len(moments.product(name)), rank(moments.product(name))
             if found < width and self.final == "reweighted":
                 raise InputError(
-                    f"the pairs that were found span {found} of {width} directions of {name[0].upper()}",
+                    f"the induced pairs span {found} of {width} directions of {name[0].upper()}",
                     remedy="give more rows, or choose final='orthogonal'",
                     code="input.too-few",
                 )

@@ -126,14 +126,14 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
         blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
         if blank is not None:
             raise InputError(
-                f"no {blank} sentence on line {number}",
-                remedy="leave the line out in both languages",
+                f"line {number} has no {blank} sentence",
+                remedy="remove the line in both languages",
                 code="input.malformed-line",
                 file=place,
             )
         pairs.append(pair)
     if not pairs:
-        raise InputError("there is no sentence", remedy="give one a line", code="input.empty", file=_first(files))
+        raise InputError("no sentences", remedy="give one per line", code="input.empty", file=_first(files))
     return pairs
 
 
@@ -190,7 +190,7 @@ def _check_links(
                     raise InputError(
                         f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
                         f"{_first(files)}:{line + _header(files)}",
-                        remedy="positions count from 0, and words have blanks between them",
+                        remedy="positions count from 0, and words are separated by spaces",
                         code="input.out-of-range",
                         file=path,
                         line=line,

@@ -175,8 +175,8 @@ class EncoderAligner:
             encoder = load_encoder(about["model"], device=device)
         if encoder_hash(encoder) != about["encoder_sha256"]:
             raise ConfigError(
-                f"{found.file} was fitted on other weights than those of this encoder",
-                remedy=f"name the encoder it was fitted on, {shown(about['model'])}, or fit one anew",
+                f"{found.file} was fitted on another encoder",
+                remedy=f"use {shown(about['model'])}, or fit a new aligner",
                 code="config.other-encoder",
             )
         means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))

@@ -59,7 +59,7 @@ class PairCounts:
         """
         remedy = "give sentences with their translations"
         if not self.pairs:
-            raise InputError("there are no sentence pairs", remedy=remedy, code="input.empty")
+            raise InputError("no sentence pairs", remedy=remedy, code="input.empty")
         if not self.used:
             raise InputError(
                 f"none of {self.pairs} sentence pairs can be aligned: {self.blank} blank, {self.one_sided} one-sided, "

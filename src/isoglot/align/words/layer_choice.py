@@ -262,9 +262,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
                         code="input.out-of-range",
                     )
     if not any(gold):
-        raise InputError(
-            "there is no gold link to choose by", remedy="give sentences that have some", code="input.empty"
-        )
+        raise InputError("no gold links to choose by", remedy="give sentences that have some", code="input.empty")
 
 
 def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
@@ -275,7 +273,7 @@ def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
     """
     if config.layer == "auto" and depth:
         raise ConfigError(
-            "a layer is chosen on sentences with gold links, and there are none",
+            "choosing a layer needs sentences with gold links, and there are none",
             remedy=f"give some with --dev-parallel and --dev-gold, or name one from 0 to {depth} with --layer",
             code="config.missing-data",
         )

@@ -228,7 +228,7 @@ def train_aligner(
     for word in (*source_words.numbers, *target_words.numbers):
         if "\n" in word:  # separates words in the file
             raise InputError(
-                f"the word {shown(word)} has a line break", remedy="cut the text there", code="input.malformed-line"
+                f"the word {shown(word)} has a line break", remedy="split the text there", code="input.malformed-line"
             )
     types = len(source_words), len(target_words)
     trainers = [
@@ -309,7 +309,7 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
         raise InputError(
-            f"a word aligner of the kind {found}, not {kind}",
+            f"a word aligner of kind {found}, not {kind}",
             remedy="open it by its kind",
             code="input.unknown-format",
             file=file,

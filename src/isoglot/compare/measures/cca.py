@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import torch
 
 from isoglot.compare.measures.declaration import Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.core.arrays import to_tensor
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def bases_of(X: Array, Y: Array) -> tuple[Basis, Basis]:
         centered_ND = shifted_ND - shifted_ND.mean(dim=0)
         U_NR, spread_R, _ = torch.linalg.svd(centered_ND, full_matrices=False)
         # Entries up to 1 with errors up to eps: a matrix of such errors has no larger singular value.
-        double = given.dtype in (np.float64, torch.float64)
-        floor = torch.finfo(torch.float64 if double else torch.float32).eps * sum(side**0.5 for side in rows_ND.shape)
+        single = to_tensor(given).dtype in (torch.float16, torch.bfloat16, torch.float32)
+        floor = torch.finfo(torch.float32 if single else torch.float64).eps * sum(side**0.5 for side in rows_ND.shape)
         rank = max(1, int((spread_R > floor).sum()))
         bases.append(Basis(centered_ND, U_NR[:, :rank], spread_R[:rank]))
     return bases[0], bases[1]

@@ -104,10 +104,10 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
         InputError: A row is all zeros, all are equal, or there are fewer than k + 2.
     """
     if k < 1:
-        raise ConfigError(f"k is {k}", remedy="ask for at least 1 neighbor", code="config.invalid-value")
+        raise ConfigError(f"k = {k} is too small", remedy="set at least 1", code="config.invalid-value")
     if len(rows_ND) < k + 2:
         raise InputError(
-            f"{len(rows_ND)} items are too few to tell {k} neighbors from others",
+            f"{len(rows_ND)} items are too few for {k} neighbors",
             remedy=f"give at least {k + 2} items, or a smaller k",
             code="input.too-few",
         )

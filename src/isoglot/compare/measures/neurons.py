@@ -31,7 +31,7 @@ def anc(X: Array, Y: Array) -> float:
     if X_ND.shape[1] != Y_ND.shape[1]:
         raise InputError(
             f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
-            remedy="give two spaces of the same neurons, or use a measure that may mix columns, such as cka",
+            remedy="give two spaces of the same neurons, or use a measure that allows different columns, such as cka",
             code="input.shape",
         )
     refuse_equal_rows(X_ND, "X")

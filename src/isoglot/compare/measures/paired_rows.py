@@ -66,7 +66,7 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
     """
     if bool((X_ND[0] == X_ND).all()):
         raise InputError(
-            f"all {len(X_ND)} rows of {name} are the same", remedy="give items that differ", code="input.constant"
+            f"all {len(X_ND)} rows of {name} are equal", remedy="give items that differ", code="input.constant"
         )
 
 
@@ -78,8 +78,8 @@ def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
     """
     if left <= share * size:
         raise InputError(
-            f"{name} has no similarities left to compare once it is centered",
-            remedy="give more items that differ from each other",
+            f"{name} has no similarities left after centering",
+            remedy="give more distinct items",
             code="input.constant",
         )
 

@@ -120,8 +120,8 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
     flat_N = ~level_ND.any(dim=1)
     if bool(flat_N.any()):
         raise InputError(
-            f"row {int(flat_N.nonzero()[0])} of {name} has the same number in every column and no correlation",
-            remedy="leave it out, with the row it is paired with (rows count from 0)",
+            f"row {int(flat_N.nonzero()[0])} of {name} is constant and has no correlation",
+            remedy="remove it and the row it is paired with (rows count from 0)",
             code="input.zero-row",
         )
     level_ND = unit(level_ND)
