@@ -346,7 +346,7 @@ def test_errors(imported: EncoderLike, tmp_path: Path):
     for options, code, value in (
         ({"layers": [4]}, "config.unknown-layer", 4),
         ({"layers": [0, 0]}, "config.invalid-value", "[0, 0]"),
-        ({"layers": []}, "config.invalid-value", "layer"),
+        ({"layers": []}, "config.invalid-value", "layers"),
         ({"layers": "last"}, "config.invalid-value", "'last'"),
         ({"pool": "max"}, "config.unknown-name", "'max'"),
         ({"precision": "float16"}, "config.unknown-name", "'float16'"),

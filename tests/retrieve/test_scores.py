@@ -134,10 +134,7 @@ def test_words_refused(files):
 def test_lists_are_taken_as_arrays_and_results_are_short_to_read():
     X = np.random.default_rng(0).normal(size=(12, 4))
     for center in ("none", "mean"):
-        from_lists, from_arrays = (
-            score_retrieval(side, side, center=center, resamples=10)  # type: ignore[arg-type]
-            for side in (X.tolist(), X)
-        )
+        from_lists, from_arrays = (score_retrieval(side, side, center=center, resamples=10) for side in (X.tolist(), X))
         assert from_lists.as_dict() == from_arrays.as_dict()
         assert len(repr(from_lists)) < 1000
     assert precision_at_k([[0], [1]]) == 1

@@ -152,10 +152,9 @@ def row_length(encoder: EncoderLike, length: int | None) -> int:
     if length is None:
         return min(encoder.max_length, LENGTH)
     if length > encoder.max_length:
-        longest = encoder.max_length
         raise ConfigError(
-            f"a length of {length} for an encoder of {longest} tokens",
-            remedy="give that or less",
+            f"length = {length} exceeds the encoder's maximum",
+            remedy=f"set at most {encoder.max_length}",
             code="config.invalid-value",
         )
     return length
