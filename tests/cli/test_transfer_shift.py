@@ -116,9 +116,9 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
         (["--alpha", "dev", "--grid", "1,1"], "alpha 1 is there twice; give numbers such as"),
         (["--alpha", "0"], "no alpha but 0; give some"),
         (["--test", "de={}"], "there are no means of the fine-tuned model's languages; give text to learn them from"),
-        (["--test", "de={}", "--text", "de={}"], "--text has no en; name a file of it too: --text en=FILE"),
+        (["--test", "de={}", "--text", "de={text}"], "--text has no en; name a file of it too: --text en=FILE"),
         (
-            ["--test", "de={}", "--text", "de={}", "--text", "en={}"],
+            ["--test", "de={}", "--text", "de={text}", "--text", "en={text}"],
             "de and en have the same mean in layer 1; choose another layer",
         ),
         (["--test", "de={}", "--langs", "de"], "--langs chooses from built-in examples"),
@@ -144,7 +144,9 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, runs: Path
     file.write_text("Eva\tO\nsleeps\tO\n")
     none, out = tmp_path / "none.tsv", tmp_path / "out"
     none.write_text("")
-    given = [option.format(file, none=none) for option in options]
+    text = tmp_path / "text.txt"
+    text.write_text("Eva sleeps.\n")
+    given = [option.format(file, none=none, text=text) for option in options]
     given += ["--device", "cpu", "--sentences", "10", "--out", str(out)]
     result = isoglot("transfer", "shift", str(runs / "all"), *given)
     assert (result.code, result.out) == (2, "")
