@@ -31,7 +31,7 @@ from isoglot.pretrain.code_switching_table import (
     check_switching,
     dictionaries_record,
 )
-from isoglot.pretrain.counter_rng import below, draws, high, host_draw, stream_key
+from isoglot.pretrain.counter_rng import below, draws, high, host_draw, step_key, stream
 from isoglot.text.cleaning.segmentation import segmenter
 from isoglot.text.code_switching import CodeSwitchingRule, SwitchConfig, Switcher, drawn, select
 from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
@@ -367,7 +367,7 @@ def test_text_with_blanks_is_switched_as_ever():
         (5, 6, 7): (Option("fr", "", (0,), 2**32),),
         (3, 1): (Option("fr", "", (0, 4, 1), 2**32),),
     }
-    raw = below(draws(stream_key(3, "ids", 1), torch.arange(64), 40), 8)
+    raw = below(draws(step_key(stream(3, "ids"), 1), torch.arange(64), 40), 8)
     switcher = DeviceSwitcher(SwitchTable("en", traits, entries, ()), window=40, length=30, rate=0.6, cap=0.4, seed=9)
     result = switcher.switched(raw, 12, torch.arange(64))
     assert (int(result.words_B.sum()), int(result.with_entry_B.sum()), int(result.replaced_B.sum())) == (898, 289, 170)

@@ -208,14 +208,14 @@ def test_rows_that_were_counted_in_another_way_are_refused(corpus, nano):
     batches.restore_pairs({"24": 8, "40": 0, "48": 4})
     assert batches.pair_rows["24"] == 8
     for rows in (64, {"48": 4}):
-        with raises("config.other-settings", "(24, 40, 48)"):
+        with raises("config.other-settings", "24, 40, 48"):
             batches.restore_pairs(rows)
 
 
 def test_refusals(vocabulary: Vocabulary):
     with raises("config.unknown-name", "'de'"):
         Pairs([{"en": "a", "de": "b"}], vocabulary, ["en", "fr"], length=40)
-    with raises("config.missing-data", 40, "(0 are left out)"):
+    with raises("config.missing-data", 40, "(0 dropped)"):
         Pairs([], vocabulary, ["en", "fr"], length=40)
     with raises("config.missing-data", 4):
         Pairs(ROWS, vocabulary, ["en", "fr"], length=4)

@@ -87,7 +87,6 @@ def test_a_row_is_known_by_its_number_alone(shards: Shards, first: int, more: in
     walked.take(first, 3)
     taken = walked.take(first + more, count)
     assert torch.equal(taken, fresh.take(first + more, count))
-    assert torch.equal(taken, fresh.numbered(torch.arange(first + more, first + more + count)))
     assert torch.equal(taken, torch.cat([fresh.take(first + more + row, 1) for row in range(count)]))
 
 
@@ -223,7 +222,7 @@ def test_sentences_are_cut_by_themselves_and_every_id_comes_once_an_epoch(
         assert row == [2, *found, 3, *[0] * (length - 2 - len(found))]
         assert np.searchsorted(ends, found[0], side="right") == np.searchsorted(ends, found[-1], side="right")
     assert rows.text_tokens(1, 1) == len(rows.take(1, 1)[0][rows.take(1, 1)[0] > 4])
-    assert torch.equal(rows.numbered(torch.tensor([0])), ids[:1])
+    assert torch.equal(rows.take(0, 1), ids[:1])
 
 
 def test_only_whole_sentences_of_a_text_that_is_cut_are_read(tmp_path: Path):

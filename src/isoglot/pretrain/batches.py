@@ -1,9 +1,8 @@
-"""What a step learns from: its language, its rows, switched and masked, for one process's share.
+"""Batches of a run: rows of one language, code-switched and masked, for one rank's share of a step.
 
-Which rows these are depends on the step and on how many rows of the language came before, never on how many processes
-there are or into how many parts a share is cut. A step on pairs has rows of one of a few lengths
-(:meth:`.pairs.Pairs.by_length`), drawn so that every pair comes as often as any other, and as many rows as make the
-tokens of any step.
+The rows depend on the step and on the rows of the language before it, never on the world size or on gradient
+accumulation. A step on translation pairs has rows of one of a few lengths (:meth:`.translation_pairs.Pairs.by_length`),
+drawn so that every pair is equally frequent, and as many rows as make the tokens of any step.
 
 Shapes: ``B`` rows of the share, ``T`` tokens of a row, ``S`` ids read for a row that is switched.
 """
@@ -44,43 +43,43 @@ if TYPE_CHECKING:
 RowsT = TypeVar("RowsT", Masked, PairRows)
 
 PAIRS = "pairs"
-"""What stands for a language where a step is on pairs of sentences."""
+"""Stands for the language of a step on translation pairs."""
 PAIR_LENGTHS = (0.5, 0.75)
-"""Rows of pairs that are shorter than others, as shares of their length."""
+"""Lengths of shorter rows of pairs, as shares of the full length."""
 
 
 class PairsConfig(Config):
-    """How often a step is on parallel text, where there is some."""
+    """Settings of steps on translation pairs."""
 
     share: float = Field(0.5, ge=0, le=1)
-    """the share of the steps that learn from pairs of sentences (TLM)"""
+    """share of the steps that are on translation pairs (TLM)"""
 
 
 @dataclass(frozen=True)
 class StepBatch:
-    """One process's share of a step, or a part of it."""
+    """One rank's share of a step, or a part of it."""
 
     language: str
-    """A language, or ``pairs``."""
+    """A language, or :data:`PAIRS`."""
     masked: Masked
     tokens: int
-    """Positions of the whole step, special tokens and padding included, all processes together."""
+    """Positions of the step over all ranks, special tokens and padding included."""
     text_tokens: int
-    """Tokens of text of the whole step, which a budget of tokens counts."""
+    """Tokens of text of the step over all ranks, which a budget of tokens counts."""
     pairs: PairRows | None = None
     weight: float | Tensor = 1.0
-    """What the mean loss of these rows counts for."""
+    """Weight of the mean loss of these rows."""
     uneven: bool = False
-    """Whether some rows have fewer masked positions than others."""
+    """Whether rows differ in their number of masked positions."""
     mask_BT: Tensor | None = None
-    """True at tokens, where rows have padding."""
+    """Attention mask, True at tokens; None: no padding."""
     parts_of: str | None = None
-    """The language, where the encoder has parts of its own for it; a compiled encoder is one for each it is told."""
+    """The language, if the encoder has private parts; else None: it would be compiled for each language."""
     most: int | None = None
-    """How many masked positions a part has at most, where that is fewer than the sum over its rows; None: it is not."""
+    """Maximum number of masked positions of a part, if below the sum over its rows (:meth:`Encoder.forward`)."""
 
     def parts(self, count: int) -> Iterator[StepBatch]:
-        """The share in so many parts of one size, whose weighted losses add up to its own."""
+        """Split the share for gradient accumulation; the weighted losses of the parts add up to its own."""
         if count == 1:
             yield self
             return
@@ -92,7 +91,7 @@ class StepBatch:
             yield replace(self, masked=masked, pairs=pair, weight=self.weight * weight, mask_BT=mask_BT)
 
     def loss(self, module: Callable[..., Tensor]) -> Tensor:
-        """What the rows add to the mean loss of the step."""
+        """Contribution of the rows to the mean loss of the step."""
         inputs = self.masked.inputs_BT, self.masked.at_BK, self.masked.targets_BK
         if self.pairs is None:
             padded = {} if self.mask_BT is None else {"mask_BT": self.mask_BT}
@@ -106,30 +105,30 @@ class StepBatch:
 
 
 def _chunks(rows: RowsT, count: int) -> list[RowsT]:
-    """Tensors of rows side by side, cut into parts of one size, or sizes that differ by one."""
+    """Split the tensors of rows into parts whose sizes differ by at most one."""
     return [type(rows)(*piece) for piece in zip(*(one.tensor_split(count) for one in vars(rows).values()), strict=True)]
 
 
 def _numbers(world: World, count: int) -> Tensor:
-    """The numbers of this process's rows among so many."""
+    """The numbers of this rank's rows among all rows of a step."""
     mine = world.share_of(count)
     return torch.arange(mine.start, mine.stop, device=world.device)
 
 
 class Batches:
-    """The batches of a run, one after another.
+    """The batches of a run.
 
     Args:
-        config: The run's.
+        config: The run's settings.
         shards: The text of each language.
-        vocabulary: What the ids are of.
+        vocabulary: The vocabulary of the ids.
         length: Tokens of a row.
-        world: Whose share is wanted, and the device.
-        dictionaries: Words to switch by (source, target); none: nothing is switched.
-        parallel: Sentences by language, for pairs; none: no step is on pairs.
+        world: The process group.
+        dictionaries: Entries by (source, target), for code-switching.
+        parallel: Sentences by language, for translation pairs.
 
     Raises:
-        ConfigError: Rows cannot be shared out evenly, a text is too short, or the plan does not allow switching.
+        ConfigError: Rows cannot be divided evenly, a text is too short, or the plan does not allow code-switching.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class Batches:
             parts = config.batch.gradient_accumulation
             if not count or count % (world.size * parts):
                 raise ConfigError(
-                    f"{count} rows cannot be shared by {world.size} processes in {parts} parts each",
+                    f"{count} rows cannot be divided by {world.size} processes times {parts} accumulation parts",
                     remedy="set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
                     code="config.invalid-value",
                 )
@@ -199,27 +198,27 @@ class Batches:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """What a step may be on."""
+        """The languages of steps, and :data:`PAIRS` if there are any."""
         return (*self.rows, PAIRS) if self.pairs else tuple(self.rows)
 
     def tokens(self, progress: float) -> int:
-        """Positions of the step at a share of the budget, all processes together."""
+        """Positions of a step over all ranks, at a share of the budget."""
         return self.config.batch.rows_at(progress) * self.length
 
     def text_tokens(self, progress: float) -> int:
-        """Tokens of text of such a step; of sentences, on average. A step on pairs counts as much."""
+        """Tokens of text of such a step (an average if rows are sentences); a step on pairs counts as much."""
         return max(1, self.config.batch.rows_at(progress) * self._row_tokens)
 
     @cached_property
     def _row_tokens(self) -> int:
-        """Tokens of text in a row."""
-        padded = [rows for rows in self.rows.values() if rows.pieces is not None]
+        """Mean tokens of text in a row."""
+        padded = [rows for rows in self.rows.values() if rows.segments is not None]
         if not padded:
             return self.length - 2
         return round(sum(rows.tokens for rows in padded) / sum(rows.per_epoch for rows in padded))
 
     def next(self, step: int, progress: float) -> StepBatch:
-        """This process's share of a step; the rows of all are counted."""
+        """This rank's share of a step; counts the rows of all ranks."""
         if self.pairs and high(host_draw(self.config.seed, "pairs", step), 53) < self.config.pairs.share * 2**53:
             return self._next_pairs(step, progress)
         count = self.config.batch.rows_at(progress)
@@ -249,7 +248,7 @@ class Batches:
         )
 
     def _weight(self, masked: Masked) -> Tensor:
-        """What the mean loss of uneven rows counts for: processes agree on what one masked position does."""
+        """Weight of the mean loss of uneven rows, so that a masked position counts the same on every rank."""
         kept = (masked.targets_BK != IGNORED).sum()
         return kept / self.world.mean(kept).clamp(min=1e-9)
 
@@ -267,17 +266,17 @@ class Batches:
         return StepBatch(PAIRS, masked, *tokens, rows, self._weight(masked), uneven=True)
 
     def restore_pairs(self, rows: object) -> None:
-        """Go on after so many rows of pairs, as ``pair_rows`` had them.
+        """Resume from a checkpoint's ``pair_rows``.
 
         Raises:
-            ConfigError: They were counted in another way.
+            ConfigError: Its rows have other lengths.
         """
         if not rows:
             return
         if not isinstance(rows, dict) or rows.keys() != self.pair_rows.keys():
             raise ConfigError(
-                f"the run has counted rows of pairs as {rows}, not by their length ({', '.join(self.pair_rows)})",
-                remedy="an earlier version wrote it: go on with that one, or begin anew with another --out",
+                f"the checkpoint counts rows of pairs as {rows}, not by the lengths {', '.join(self.pair_rows)}",
+                remedy="resume with the version that wrote it, or start again with another --out",
                 code="config.other-settings",
             )
         self.pair_rows = dict(rows)
@@ -288,12 +287,12 @@ class Batches:
         vocabulary: Vocabulary,
         dictionaries: Mapping[tuple[str, str], Iterable[Entry]],
     ) -> dict[str, DeviceSwitcher]:
-        """A switcher for each language that a dictionary has."""
+        """A switcher for each language in a dictionary."""
         if not dictionaries:
             if self.config.code_switching.dictionaries == "required":
                 raise ConfigError(
-                    "these settings switch words by a dictionary, and there is none",
-                    remedy="give one with --dictionary en-fr=FILE, or take another recipe",
+                    "the recipe needs a dictionary for code-switching",
+                    remedy="pass --dictionary en-fr=FILE, or use another recipe",
                     code="config.missing-data",
                 )
             return {}
@@ -302,7 +301,7 @@ class Batches:
         known = {code for pair in dictionaries for code in pair}
         for code in sorted(known - set(shards)):
             raise ConfigError(
-                f"a dictionary is for {code}, and there are no shards of it",
+                f"a dictionary has {code}, but there are no shards of it",
                 remedy=f"leave it out, or add --shards {code}=…",
                 code="config.other-language",
             )

@@ -1,10 +1,10 @@
-"""Random numbers from a counter: no state, no order of calls, the same bits on every device.
+"""Counter-based random number generator: no state, no order of calls, the same bits on every device.
 
-The number a row gets depends on (seed, name of the use, step, row, column) and on nothing else. So a step can be
-repeated after a crash, a batch cut over processes or accumulated in parts, and every row is masked the same. The
-generator is splitmix64 read at any place: entry ``i`` of its sequence is ``mixed(i * GOLDEN)``, and keys are entries of
-entries. Only xor, shifts and wrapping products of int64 are used: CPU, CUDA and MPS agree, compiled or not, and nothing
-waits for the device. Plain ints give the same numbers on the host:
+A number depends only on (seed, name of the stream, step, row, column). So a step can be repeated after a crash, and a
+batch can be split over ranks or accumulated in parts: every row is masked the same. The generator is splitmix64 with
+random access: entry ``i`` of its sequence is ``mixed(i * GOLDEN)``, and keys are entries of entries. It uses only xor,
+shifts and wrapping products of int64, so CPU, CUDA and MPS agree, compiled or not, and nothing waits for the device.
+Plain ints give the same numbers on the host:
 
 >>> import torch
 >>> int(entry(torch.tensor(1))) == entry(1) == 0xE220A8397B1DCDAF - 2**64
@@ -39,7 +39,7 @@ def mixed(x: Tensor) -> Tensor: ...
 @overload
 def mixed(x: int) -> int: ...
 def mixed(x: Tensor | int) -> Tensor | int:
-    """The finaliser of splitmix64: a bijection of 64 bits in which every bit of ``x`` reaches every bit."""
+    """Finalizer of splitmix64: a bijection of 64 bits in which every input bit affects every output bit."""
     x = _product(x ^ high(x, 34), _FIRST)
     x = _product(x ^ high(x, 37), _SECOND)
     return x ^ high(x, 33)
@@ -50,7 +50,7 @@ def entry(x: Tensor) -> Tensor: ...
 @overload
 def entry(x: int) -> int: ...
 def entry(x: Tensor | int) -> Tensor | int:
-    """Entry number ``x`` of the sequence of splitmix64 from 0: int64, all 64 bits random."""
+    """Entry ``x`` of the splitmix64 sequence that starts at 0: int64, all 64 bits random."""
     return mixed(_product(x, GOLDEN))
 
 
@@ -59,7 +59,7 @@ def high(x: Tensor, bits: int) -> Tensor: ...
 @overload
 def high(x: int, bits: int) -> int: ...
 def high(x: Tensor | int, bits: int) -> Tensor | int:
-    """The highest bits of int64, as a number from 0 to 2**bits - 1.
+    """The highest bits of an int64, as a number from 0 to 2**bits - 1.
 
     >>> high(-1, 24) == 2**24 - 1
     True
@@ -68,14 +68,14 @@ def high(x: Tensor | int, bits: int) -> Tensor | int:
 
 
 def _product(x: Tensor | int, y: int) -> Tensor | int:
-    """The lowest 64 bits of a product, signed; tensors do that by themselves."""
+    """The lowest 64 bits of a product, signed, as tensors compute it."""
     if isinstance(x, int):
         return ((x * y + 2**63) & (2**64 - 1)) - 2**63
     return x * y
 
 
 def stream(seed: int, name: str) -> int:
-    """The number of a use of chance, such as ``"masking"``; found once, outside of compiled functions."""
+    """The number of a named stream, such as ``"masking"``; computed once, outside of compiled functions."""
     return derive_seed(seed, name)
 
 
@@ -84,59 +84,49 @@ def step_key(stream: int, step: int | Tensor) -> Tensor:
 
     Args:
         stream: From :func:`stream`.
-        step: A number, or an int64 tensor of any shape; inside a compiled function a tensor, for it would be compiled
-            anew for every number.
+        step: A number, or an int64 tensor of any shape. In a compiled function it must be a tensor: for a number it
+            would be compiled again each time.
     """
     return torch.tensor(entry(stream ^ step)) if isinstance(step, int) else entry(step ^ stream)
 
 
-def stream_key(seed: int, name: str, step: int | Tensor) -> Tensor:
-    """The key of a use of chance at a step: :func:`step_key` of its :func:`stream`."""
-    return step_key(stream(seed, name), step)
-
-
 def host_draw(seed: int, name: str, step: int, row: int = 0, column: int = 0) -> int:
-    """One number on the host, the one :func:`draws` has for that row and column.
+    """One random int64 on the host, the same that :func:`draws` has for that row and column.
 
-    >>> int(draws(stream_key(7, "x", 3), torch.tensor([5]), 2)[0, 1]) == host_draw(7, "x", 3, row=5, column=1)
+    >>> int(draws(step_key(stream(7, "x"), 3), torch.tensor([5]), 2)[0, 1]) == host_draw(7, "x", 3, row=5, column=1)
     True
     """
     return entry(entry(entry(stream(seed, name) ^ step) ^ row) ^ column)
 
 
 def draws(key: Tensor, rows_B: Tensor, count: int) -> Tensor:
-    """Random int64 for each row (B, count), all 64 bits of them random.
+    """Random int64 numbers for each row (B, count), all 64 bits random.
 
     Args:
-        key: From :func:`step_key` or :func:`stream_key`.
-        rows_B: The number of each row among all rows of the step, on whatever device or process they are.
-        count: How many for each row.
+        key: From :func:`step_key`.
+        rows_B: The number of each row among all rows of the step, over all ranks.
+        count: Numbers per row.
     """
     rows_B1 = entry(rows_B ^ key).unsqueeze(-1)
     return entry(rows_B1 ^ torch.arange(count, device=rows_B.device))
 
 
-def uniform(draws: Tensor) -> Tensor:
-    """Draws as float32 from 0 up to 1, without 1: multiples of 2**-24."""
-    return high(draws, 24).to(torch.float32) * 2.0**-24
-
-
 def below(draws: Tensor, n: int | Tensor) -> Tensor:
-    """Draws as int64 from 0 to n - 1; no number is likelier than another by more than one part in 2**63 / n."""
+    """Draws as int64 from 0 to n - 1; their probabilities differ by at most one part in 2**63 / n."""
     return (draws & LARGEST) % n
 
 
 def permuted(index: Tensor, n: int, key: Tensor) -> Tensor:
-    """Where a random permutation of range(n) sends an index, without storing the permutation.
+    """Image of an index under a random permutation of range(n), without storing the permutation.
 
-    Every round shifts all numbers around the circle of n, then writes those below ``high_side * low_side`` (all but
-    fewer than the root of n) with two digits and moves each digit by a random function of the other: a Feistel network
-    in a mixed base. Each part is a bijection for whatever n, so there is no cycle to walk and no waiting for its end.
+    Every round rotates all numbers modulo n, then writes those below ``high_side * low_side`` (all but fewer than the
+    root of n) as two digits and shifts each digit by a random function of the other: a Feistel network in a mixed base.
+    Each part is a bijection for any n, so no cycle has to be walked.
 
     Args:
         index: Int64 from 0 to n - 1, of any shape.
-        n: How many there are, below 2**62.
-        key: A permutation for each key: one key, or as many as fit the shape of ``index``.
+        n: Size of the range, below 2**62.
+        key: Selects the permutation: one key, or keys that broadcast to the shape of ``index``.
     """
     for round_ in range(_ROUNDS):
         low_side = min(n, math.isqrt(n) + round_ % 2)  # two bases in turn: no block of numbers stays together

@@ -1,7 +1,7 @@
-"""Many processes that train as one: who is who, sums over all, and one message when one of them fails.
+"""Process group of a run: rank and world size, sums over ranks, and one message when a process fails.
 
-``torchrun`` starts the processes and says in the environment which is which; one process alone needs nothing. On CUDA
-gradients travel by NCCL, on the CPU by gloo; the clock and the counts always by gloo, so that no GPU is waited for.
+``torchrun`` starts the processes and sets their environment; a single process needs nothing. Gradients are reduced by
+NCCL on CUDA and by gloo on the CPU; clock and counts always by gloo, so that no GPU is waited for.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 _FAILED = "isoglot/failed"
 _GROUPS: list[object] = []
-"""Groups are let go when the process ends, not before. Letting go waits, with Python's lock, for the threads of gloo;
-one of them may just then wait for that lock, to let go of the last thing it sent."""
+"""Keeps groups alive until the process ends: destroying one waits for gloo's threads while it holds the GIL, and one of
+them may be waiting for the GIL to release what it sent last."""
 
 
 class ProcessError(IsoglotError):
-    """Another process of the run has ended."""
+    """Error raised when another process of the run was killed."""
 
     code = "process"
 
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """The processes of a run, seen from one of them."""
+    """The process group of a run, as one rank sees it."""
 
     rank: int = 0
     size: int = 1
@@ -46,11 +46,11 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this process writes the files and talks to the user."""
+        """Whether this is rank 0, which writes files and messages."""
         return self.rank == 0
 
     def share_of(self, rows: int) -> slice:
-        """This process's part of so many rows, one after another.
+        """This rank's contiguous share of a number of rows.
 
         >>> World(rank=1, size=2, device=torch.device("cpu")).share_of(8)
         slice(4, 8, None)
@@ -58,7 +58,7 @@ class World:
         return slice(rows * self.rank // self.size, rows * (self.rank + 1) // self.size)
 
     def sums(self, values: list[float]) -> list[float]:
-        """Each value, summed over all processes."""
+        """Sum each value over all ranks."""
         if self.size == 1:
             return values
         total = torch.tensor(values, dtype=torch.float64)
@@ -66,15 +66,15 @@ class World:
         return [float(value) for value in total.tolist()]
 
     def every(self, value: float) -> list[float]:
-        """A value of every process, in order of rank."""
+        """The value of every rank, in order."""
         return self.sums([value if rank == self.rank else 0.0 for rank in range(self.size)])
 
     def from_first(self, value: float) -> float:
-        """The first process's value, for all: every process must see the same clock."""
+        """The value of rank 0, on every rank."""
         return self.sums([value if self.first else 0.0])[0]
 
     def mean(self, value: torch.Tensor) -> torch.Tensor:
-        """The mean of a number over all processes, on its device; the host does not wait for it."""
+        """Mean of a number over all ranks, on its device, without waiting for it."""
         if self.size == 1:
             return value
         total = value.to(torch.float32, copy=True)
@@ -82,18 +82,18 @@ class World:
         return total / self.size
 
     def wait(self) -> None:
-        """Go on when all are here."""
+        """Wait for all ranks."""
         self.sums([0.0])
 
 
 @contextmanager
 def join_world(device: str = "auto") -> Iterator[World]:
-    """Take one's place among the processes that ``torchrun`` started; alone without it.
+    """Join the process group that ``torchrun`` started, or run alone without it.
 
-    An error in one process ends all: the first to fail raises its error, the others leave with exit code 2 in silence.
+    An error on one rank ends all: the first to fail raises its error, the others exit with code 2 silently.
 
     Raises:
-        ConfigError: The environment names more processes than there are devices, or is not torchrun's.
+        ConfigError: There are more processes than devices, or the environment is not torchrun's.
         ProcessError: Another process was killed.
     """
     size = _number("WORLD_SIZE", 1)
@@ -105,7 +105,7 @@ def join_world(device: str = "auto") -> Iterator[World]:
     if chosen.type == "cuda":
         if local >= torch.cuda.device_count():
             raise ConfigError(
-                f"process {local} of this machine finds {torch.cuda.device_count()} CUDA devices",
+                f"local rank {local} on a machine with {torch.cuda.device_count()} CUDA devices",
                 remedy="start as many processes on a machine as it has devices: torchrun --nproc-per-node=…",
                 code="config.requirement",
             )
@@ -129,24 +129,24 @@ def join_world(device: str = "auto") -> Iterator[World]:
 
 
 def _first_failure(world: World, error: Exception) -> BaseException:
-    """The error itself in the process that failed first; in the others, which lost their peer, a silent end."""
+    """The error itself on the rank that failed first; a silent exit on the others, which lost their peer."""
     assert world.store is not None  # noqa: S101 - there are several
     lost = not isinstance(error, IsoglotError) and isinstance(error, RuntimeError)
     try:
         won = world.store.compare_set(_FAILED, "", str(world.rank)).decode() == str(world.rank) if not lost else False
         known = not lost or world.store.check([_FAILED])
-    except RuntimeError:  # the process that kept the store is gone: it failed, and said so
+    except RuntimeError:  # rank 0 keeps the store and is gone: it failed and reported it
         return SystemExit(2)
     if won:
         return error
     if known:
         return SystemExit(2)
-    # Nobody said anything: an error of torch in this process, or a peer that was killed.
+    # No rank reported a failure: an error of torch on this rank, or a peer that was killed.
     peer = any(word in str(error) for word in ("peer", "closed", "reset", "NCCL", "gloo", "timed out"))
     if not peer:
         return error
     return ProcessError(
-        "another process of the run was killed", remedy="see what it printed, then start all again with --resume"
+        "another process of the run was killed", remedy="see its output, then start all again with --resume"
     )
 
 

@@ -1,13 +1,13 @@
-"""Masking: which positions of a row the model has to predict, and what it sees there.
+"""Masking: which positions of a row the model predicts, and what it sees there.
 
-Every row has exactly k of them, drawn uniformly without replacement, or each position is one with the same probability
-(``draw``); either way all shapes are known before the data is.
-At a position the model sees ``[MASK]`` (80 %), the word itself (10 %) or a random word (10 %). All draws are keyed by
-(seed, step, row): a row is masked the same in whatever batch, part or process it comes.
+Either exactly k positions of every row are drawn uniformly without replacement, or each position is masked with the
+same probability (``draw``); all shapes are known before the data is. At a masked position the model sees ``[MASK]``
+(80 %), the token itself (10 %) or a random token (10 %). Draws are keyed by (seed, step, row): a row is masked the same
+in any batch, part or rank.
 
-Rows of a stream have special tokens at both ends and perhaps separators inside: :meth:`Masker.masked`. Where there are
-others (pairs, padding), :meth:`Masker.masked_among` is told where not to look. ``[UNK]`` in a text stands for a
-word and is predicted like one; other special tokens never are.
+:meth:`Masker.masked` is for rows of a stream, with special tokens at both ends and perhaps separators inside. For other
+rows (pairs, padding) :meth:`Masker.masked_among` is given the candidates. ``[UNK]`` is predicted like any token, other
+special tokens never are.
 
 Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``K`` masked positions of a row, ``V`` vocabulary.
 """
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from isoglot.vocab.vocabulary import Vocabulary
 
 Draw = Literal["exact", "binomial"]
-"""``exact`` masks the rate times a row's tokens, rounded (BERT): 3 of 18 are 16.7 %. ``binomial`` masks each token with
-that probability by itself (XLM): the share is the same for rows of any length."""
+"""``exact`` masks the rate times a row's tokens, rounded (BERT): 3 of 18 are 16.7 %. ``binomial`` masks each token
+independently with that probability (XLM), so the expected share is the same for rows of any length."""
 RandomFrom = Literal["vocabulary", "language"]
-"""``vocabulary`` draws random words from all pieces, ``language`` from those the row's language has."""
+"""``vocabulary`` draws random tokens from all subwords, ``language`` from those of the row's language."""
 
 Count = TypeVar("Count", int, torch.Tensor)
 
 IGNORED = -100
-"""The target where there is nothing to predict: what torch's cross entropy leaves out."""
+"""Target of positions that are not predicted, which torch's cross-entropy ignores."""
 
 _PLACE_BITS = 16  # the lowest bits of a draw are its position: no two are equal, and no device breaks a tie its own way
 _RATE_BITS = 40
@@ -51,28 +51,28 @@ _MULTIPLE = 128  # rows of a product that suit matrix units
 
 
 class MaskingConfig(Config):
-    """How much is masked, and with what."""
+    """Settings of masking."""
 
     rate: float = Field(0.15, gt=0, le=1)
-    """The share of a row's tokens to predict."""
+    """share of a row's tokens to predict"""
 
     draw: Draw = "exact"
     """whether that share of every row is masked, rounded (exact), or each token with that probability (binomial)"""
 
     rate_end: float | None = Field(None, gt=0, le=1)
-    """The share at the end of the run, reached in a straight line; none: the same all the time."""
+    """share at the end of the run, reached linearly; None: constant"""
 
     mask: float = Field(0.8, ge=0, le=1)
-    """How often the model sees [MASK] there."""
+    """probability of [MASK] at a masked position"""
 
     keep: float = Field(0.1, ge=0, le=1)
-    """How often it sees the word itself."""
+    """probability of the token itself"""
 
     random: float = Field(0.1, ge=0, le=1)
-    """How often it sees a random word."""
+    """probability of a random token"""
 
     random_from: RandomFrom = "vocabulary"
-    """Where random words come from: "vocabulary" is all pieces, "language" those of the row's language."""
+    """random tokens from the whole vocabulary, or from the subwords of the row's language"""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -81,15 +81,15 @@ class MaskingConfig(Config):
         return self
 
     def rate_at(self, progress: float) -> float:
-        """The rate when that share of the run is done, from 0 to 1."""
+        """The rate at a share of the run, from 0 to 1."""
         end = self.rate if self.rate_end is None else self.rate_end
         return self.rate + (end - self.rate) * min(max(progress, 0.0), 1.0)
 
     def positions(self, candidates: int, progress: float = 0.0) -> int:
-        """How many of that many tokens are masked at most.
+        """Maximum number of masked positions among that many tokens.
 
-        Exact: the rate of them, a half rounded up, at least one. Binomial: five standard deviations above the mean,
-        which one row of three million exceeds; it keeps the others.
+        Exact: the rate times the tokens, halves rounded up, at least one. Binomial: five standard deviations above the
+        mean, which one row in three million exceeds; its further positions are not masked.
 
         >>> MaskingConfig().positions(254), MaskingConfig().positions(10), MaskingConfig().positions(1)
         (38, 2, 1)
@@ -102,10 +102,10 @@ class MaskingConfig(Config):
         return min(candidates, max(1, _share_of(candidates, self.rate_at(progress))))
 
     def positions_of_rows(self, rows: int, candidates: int) -> int | None:
-        """How many tokens of all rows together are masked at most; None: there is no bound below that of each row.
+        """Maximum number of masked positions over all rows; None: the sum of the rows' maxima.
 
-        With ``binomial`` draws, the rows together are much nearer to their mean than one row is: five standard
-        deviations above it, a multiple of 128. With a rate that changes there is no bound: each is another shape.
+        With ``binomial`` draws the total is much nearer to its mean than one row's is: five standard deviations above
+        it, rounded up to a multiple of 128. There is none for a rate that changes, since each would be a new shape.
 
         >>> MaskingConfig().positions_of_rows(256, 254), MaskingConfig(draw="binomial").positions_of_rows(256, 254)
         (None, 10240)
@@ -117,14 +117,14 @@ class MaskingConfig(Config):
 
 
 def _share_of(count: Count, rate: float) -> Count:
-    """``rate * count`` rounded, in whole numbers: a tensor on any device gives what an int does."""
+    """``rate * count`` rounded, in integer arithmetic, so that any device gives the same as an int."""
     share: Count = (count * ceil(rate * 2**_RATE_BITS) + 2 ** (_RATE_BITS - 1)) >> _RATE_BITS
     return share
 
 
 @dataclass(frozen=True)
 class Masked:
-    """Rows to learn from.
+    """Masked rows.
 
     Attributes:
         inputs_BT: What the model sees.
@@ -140,10 +140,10 @@ class Masked:
 def random_pools(
     vocabulary: Vocabulary, languages: Iterable[str], random_from: RandomFrom = "vocabulary"
 ) -> dict[str, np.ndarray]:
-    """The ids random words are drawn from, for each language; no special tokens.
+    """The ids that random tokens are drawn from, by language, without special tokens.
 
     Raises:
-        ConfigError: A language has nothing but special tokens.
+        ConfigError: A language has only special tokens.
     """
     import numpy as np
 
@@ -154,7 +154,7 @@ def random_pools(
         pools[language] = np.setdiff1d(own, special)
         if not len(pools[language]):
             raise ConfigError(
-                f"the vocabulary has no pieces for {language!r}",
+                f"the vocabulary has no subwords of {language!r}",
                 remedy="train it on text of that language",
                 code="config.unknown-language",
             )
@@ -165,12 +165,12 @@ class Masker:
     """Masks rows of ids on their device.
 
     Args:
-        config: How much is masked, and with what.
+        config: Settings.
         mask_id: The id of ``[MASK]``.
         ends: Special tokens before and after the text of a row.
-        pools: The ids random words are drawn from, for each language: see :func:`random_pools`.
+        pools: The ids that random tokens are drawn from, by language (:func:`random_pools`).
         seed: The run's seed.
-        device: Where the rows will be.
+        device: Device of the rows.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Masker:
         seed: int = 0,
         device: torch.device | str = "cpu",
     ) -> Self:
-        """A masker for rows of that vocabulary."""
+        """Build a masker for rows of a vocabulary."""
         pools = random_pools(vocabulary, languages, config.random_from)
         layout = vocabulary.layout
         ends = len(layout.before), len(layout.after)
@@ -214,16 +214,16 @@ class Masker:
         separator: int | None = None,
         pad: int | None = None,
     ) -> Masked:
-        """Mask rows that have special tokens at both ends and nowhere else, but for separators and padding.
+        """Mask rows with special tokens at both ends, and perhaps separators and padding.
 
         Args:
             ids_BT: Rows such as ``[CLS] ids… [SEP]``, int64.
             step: The step of the run, or a 0-dim int64 tensor of it.
             rows_B: The number of each row among all rows of the step.
-            language: Whose pool random words come from.
-            progress: The share of the run that is done, for a rate that changes.
-            separator: The id of separators inside the rows; None: there are none.
-            pad: The id of padding behind them; None: there is none.
+            language: The language whose pool random tokens come from.
+            progress: Share of the run that is done, for a rate that changes.
+            separator: The id of separators inside the rows; None: no separators.
+            pad: The id of padding; None: no padding.
         """
         if separator is not None or pad is not None or self.config.draw == "binomial":
             candidates_BT = torch.ones_like(ids_BT, dtype=torch.bool)
@@ -296,7 +296,7 @@ class Masker:
 
 
 def _order(draws_BT: Tensor) -> Tensor:
-    """Draws that are never equal within a row and never negative, with their position in the lowest bits."""
+    """Draws that are distinct within a row and not negative, with their position in the lowest bits."""
     places_T = torch.arange(draws_BT.shape[1], device=draws_BT.device)
     return torch.bitwise_or(draws_BT & (LARGEST - 2**_PLACE_BITS + 1), places_T)
 

@@ -1,12 +1,7 @@
-"""How much useful arithmetic a step is: what "share of the peak" is the share of.
+"""Log of a run: the progress line, ``metrics.jsonl`` and TensorBoard; speed, memory and useful FLOPs.
 
-Counted are the matrix products of the forward pass, and twice as many of the backward pass; a product of (m × k) and
-(k × n) is 2·m·k·n operations. Norms, softmaxes and look-ups are not counted, and neither is work done twice.
-
-What a run says on the way: the step line, ``metrics.jsonl``, and TensorBoard where it is wanted.
-
-``metrics.jsonl`` has one JSON object a line, each with its ``step`` and ``kind``: ``train`` (loss by language, rate,
-speed), ``dev`` (perplexity by language), ``probe``. After a resume there is no line twice.
+``metrics.jsonl`` has one JSON object per line, each with its ``step`` and ``kind``: ``train`` (loss by language,
+learning rate factor, speed), ``dev`` (perplexity by language) or ``probe``. A resumed run has no line twice.
 """
 
 from __future__ import annotations
@@ -37,13 +32,16 @@ if TYPE_CHECKING:
 
 
 def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, subwords: int | None = None) -> int:
-    """Operations of one training step.
+    """Useful floating-point operations of a training step: matrix products of the forward pass, three times.
+
+    A product of (m × k) and (k × n) is 2·m·k·n operations, and the backward pass has twice as many as the forward pass.
+    Norms, softmaxes and lookups are not counted, nor is anything computed twice.
 
     Args:
-        config: The encoder's shape.
+        config: The encoder's.
         rows: Rows of the batch.
         length: Tokens in a row.
-        masked: Positions of a row that the softmax is computed for.
+        masked: Positions of a row for which the softmax is computed.
         subwords: Number of subwords in the softmax; None: the whole vocabulary.
 
     >>> from isoglot.model.config import encoder_config
@@ -63,7 +61,7 @@ def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, su
 
 
 def measured_peak(device: torch.device, dtype: ProductPrecision) -> float:
-    """Operations a second at best, in a number format: a quick measurement."""
+    """Peak FLOP/s of matrix products in a number format, measured quickly."""
     sizes = (4096, 8192) if device.type == "cuda" else (1024,)
     return measure_peak(PeakConfig(sizes=sizes, dtypes=(dtype,), seconds=0.2), device)[0].tflops * 1e12
 
@@ -73,45 +71,45 @@ BOARD = "tensorboard"
 
 
 class LogConfig(Config):
-    """What is said on the way, and how often."""
+    """Settings of logging."""
 
     every: int = Field(50, ge=1)
-    """steps between two lines; only then the device is waited for"""
+    """steps between two log lines; only then the device is waited for"""
     tensorboard: Literal["off", "on"] = "off"
-    """whether TensorBoard's files are written too (needs isoglot[tensorboard])"""
+    """whether TensorBoard files are written too (needs isoglot[tensorboard])"""
     peak: Literal["measured", "off"] = "measured"
-    """whether the device's matrix peak is measured first, which takes about a second"""
+    """whether the device's peak FLOP/s are measured first, which takes about a second"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepFacts:
-    """What is known of the steps since the last line."""
+    """Measurements of the steps since the last log line."""
 
     step: int
     loss: Mapping[str, float]
-    """The mean loss of each language that had a step."""
+    """Mean loss of each language that had a step."""
     rate_factor: float
     gradient: float
-    """The length of the last gradient, before clipping."""
+    """Norm of the last gradient, before clipping."""
     tokens: int
     """Tokens of text of the whole run so far."""
     seconds: float
-    """Time of the whole run so far."""
+    """Seconds of the whole run so far."""
     speeds: tuple[float, ...]
-    """Tokens a second of each process."""
+    """Tokens per second of each rank."""
     flops: float
-    """Useful operations a second, all processes together."""
+    """Useful FLOP/s over all ranks."""
     peak: float | None
-    """Measured operations a second at best, all processes together; None: not measured."""
+    """Peak FLOP/s over all ranks; None: not measured."""
     memory: int
-    """Bytes of this process, at most."""
+    """Peak memory of this process in bytes."""
     left: float | None
-    """Seconds to go, as far as that can be told."""
+    """Seconds to go, for a budget of time."""
     scale: LossScale | None = None
     """The loss scale, in float16."""
 
     def line(self) -> str:
-        """The step line, for people.
+        """The progress line.
 
         >>> facts = StepFacts(step=9, loss={"en": 3.25, "fr": 4.0}, rate_factor=1.0, gradient=0.5, tokens=1000,
         ...     seconds=2.0, speeds=(1200.0,), flops=3e9, peak=6e9, memory=2**30, left=75.0)
@@ -133,7 +131,7 @@ class StepFacts:
         return ", ".join(parts)
 
     def record(self) -> dict[str, Any]:
-        """The same as ``metrics.jsonl`` has it."""
+        """The record for ``metrics.jsonl``."""
         return {
             "step": self.step,
             "kind": "train",
@@ -150,16 +148,16 @@ class StepFacts:
 
 
 class MetricsLog:
-    """Writes what happens to ``metrics.jsonl``, and to TensorBoard if wanted.
+    """Writer of ``metrics.jsonl``, and of TensorBoard files if asked for.
 
     Args:
         out: The folder of the run.
-        after: The step the run goes on from; lines of later steps are dropped. None: begin an empty file.
-        lines: How many lines there were when that step was saved; any more are dropped, too. None: it is not known.
-        tensorboard: Whether TensorBoard gets the numbers too.
+        after: The step to resume from; lines of later steps are dropped. None: start an empty file.
+        lines: Number of lines when that step was saved; further ones are dropped too. None: not known.
+        tensorboard: Whether to write TensorBoard files.
 
     Raises:
-        MissingPartError: TensorBoard is wanted and not installed.
+        MissingPartError: TensorBoard is not installed.
         StorageError: The folder cannot be written to.
     """
 
@@ -187,7 +185,7 @@ class MetricsLog:
             raise storage_error(error, self.path, doing="write") from error
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Write one line; it is there for whoever follows the file."""
+        """Write and flush one line."""
         try:
             self.file.write(_written(record))
             self.file.flush()
@@ -199,14 +197,14 @@ class MetricsLog:
                 self.board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
 
     def close(self) -> None:
-        """No more lines."""
+        """Close the files."""
         self.file.close()
         if self.board is not None:
             self.board.close()
 
 
 def read_metrics(out: str | Path) -> list[dict[str, Any]]:
-    """The lines of a run's ``metrics.jsonl``; one that was cut short by a kill is left out."""
+    """Read a run's ``metrics.jsonl``; a line cut short by a kill is skipped."""
     return _lines(Path(out) / METRICS)
 
 
@@ -242,7 +240,7 @@ def _numbers(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 class Speed:
-    """How fast a process trains; what else it does meanwhile is not counted."""
+    """Training speed of a rank, evaluations and checkpoints excluded."""
 
     def __init__(self) -> None:
         self.since = time.perf_counter()
@@ -251,19 +249,19 @@ class Speed:
         self.flops = 0
 
     def add(self, tokens: int, flops: int) -> None:
-        """Count in a step: tokens of this process, and operations of all."""
+        """Add a step: tokens of this rank and FLOPs of all ranks."""
         self.tokens += tokens
         self.flops += flops
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The block is no training."""
+        """Exclude the time of the block."""
         start = time.perf_counter()
         yield
         self.elsewhere += time.perf_counter() - start
 
     def take(self) -> tuple[float, float]:
-        """Tokens and operations a second since this was last asked; the device must be at rest."""
+        """Tokens and FLOPs per second since the last call; the device must be idle."""
         seconds = max(time.perf_counter() - self.since - self.elsewhere, 1e-9)
         speeds = self.tokens / seconds, self.flops / seconds
         self.__init__()  # type: ignore[misc]
@@ -271,7 +269,7 @@ class Speed:
 
 
 def memory_used(device: torch.device) -> int:
-    """The most bytes this process has held: on the GPU where there is one, else of main memory."""
+    """Peak memory of this process in bytes: of the GPU if it uses one, else of main memory."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     try:

@@ -1,8 +1,8 @@
-"""Which language a step's batch is from: drawn with probability ∝ (share of all text) ** exponent.
+"""Language sampling: the language of a step is drawn with probability ∝ (share of all text) ** exponent.
 
-An exponent of 1 follows the text, 0 gives every language the same, and 0.7 (the papers') lifts the small ones. The draw
-is keyed by (seed, step), so all processes agree without a word. How many rows of a language came before, which is where
-its stream goes on, is counted and saved with a checkpoint: with a budget in minutes it cannot be worked out again.
+An exponent of 1 follows the text, 0 makes all languages equally likely, 0.7 (the papers') upsamples small ones. The
+draw is keyed by (seed, step), so all ranks agree without communication. The rows of each language so far, which is
+where its stream continues, are counted and saved in checkpoints: with a budget of time they cannot be recomputed.
 
 >>> sampler = LanguageSampler({"en": 900, "fr": 100}, SamplingConfig(exponent=0.5))
 >>> sampler.probabilities()
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 
 class SamplingConfig(Config):
-    """How often each language comes."""
+    """Settings of language sampling."""
 
     exponent: float = Field(0.7, ge=0, le=10)
-    """The power of a language's share of the text: 1 as in the text, 0 all the same."""
+    """exponent of a language's share of the text: 1 as in the text, 0 uniform"""
 
     unit: Literal["tokens", "sentences"] = "tokens"
-    """what a language's share is counted in; the first paper counts sentences (lines of the text)"""
+    """unit of a language's share; the first paper counts sentences (lines of the text)"""
 
     exponent_end: float | None = Field(None, ge=0, le=10)
-    """The power at the end of the run, reached in a straight line; none: the same all the time."""
+    """exponent at the end of the run, reached linearly; None: constant"""
 
     def exponent_at(self, progress: float) -> float:
-        """The power when that share of the run is done, from 0 to 1."""
+        """The exponent at a share of the run, from 0 to 1."""
         end = self.exponent if self.exponent_end is None else self.exponent_end
         return self.exponent + (end - self.exponent) * min(max(progress, 0.0), 1.0)
 
 
 class Turn(NamedTuple):
-    """What a step takes: rows of this language, from this number on."""
+    """The language of a step and the number of its first row."""
 
     language: str
     first: int
@@ -53,15 +53,15 @@ class LanguageSampler:
     """Draws the language of each step and counts the rows taken.
 
     Args:
-        text: How much text each language has, in whatever is counted.
-        config: How often each language comes.
+        text: Amount of text of each language, in any unit.
+        config: Settings.
         seed: The run's seed.
 
     Attributes:
-        rows: How many rows of each language came so far.
+        rows: Rows of each language so far.
 
     Raises:
-        ConfigError: There is no language, or one without text.
+        ConfigError: There is no language, or one has no text.
     """
 
     def __init__(self, text: Mapping[str, int], config: SamplingConfig | None = None, *, seed: int = 0) -> None:
@@ -79,31 +79,31 @@ class LanguageSampler:
         self.config = config or SamplingConfig()
         self.seed = seed
         total = sum(text.values())
-        # In one order, however the languages were named: the draw must not depend on it.
+        # Sorted, so that draws do not depend on the order in which languages are named.
         self.shares = {language: text[language] / total for language in sorted(text)}
         self.rows = dict.fromkeys(self.shares, 0)
 
     def probabilities(self, progress: float = 0.0) -> dict[str, float]:
-        """How likely each language is when that share of the run is done."""
+        """Probability of each language at a share of the run."""
         exponent = self.config.exponent_at(progress)
         weights = {language: share**exponent for language, share in self.shares.items()}
         total = sum(weights.values())
         return {language: weight / total for language, weight in weights.items()}
 
     def language(self, step: int, progress: float = 0.0) -> str:
-        """The language of a step; nothing is counted."""
+        """The language of a step, without counting its rows."""
         place = high(host_draw(self.seed, "language", step), 53) / 2**53
         probabilities = self.probabilities(progress)
         reached = zip(probabilities, accumulate(probabilities.values()), strict=True)
         return next((language for language, end in reached if place < end), next(reversed(probabilities)))
 
     def turn(self, step: int, rows: int, progress: float = 0.0) -> Turn:
-        """The language of a step and its first row, and count its rows.
+        """Draw the language of a step, return it with the number of its first row, and count its rows.
 
         Args:
             step: The step of the run.
-            rows: Rows of the whole step, all processes together.
-            progress: The share of the run that is done.
+            rows: Rows of the step over all ranks.
+            progress: Share of the run that is done.
         """
         language = self.language(step, progress)
         first = self.rows[language]
@@ -111,18 +111,18 @@ class LanguageSampler:
         return Turn(language, first)
 
     def state(self) -> dict[str, int]:
-        """What a checkpoint needs: the rows of each language so far."""
+        """Rows of each language so far, for a checkpoint."""
         return dict(self.rows)
 
     def restore(self, state: Mapping[str, int]) -> None:
-        """Go on from a checkpoint.
+        """Resume from a checkpoint.
 
         Raises:
-            ConfigError: It is of a run with other languages.
+            ConfigError: The checkpoint is of a run with other languages.
         """
         if state.keys() != self.rows.keys():
             raise ConfigError(
-                f"the checkpoint is of a run on {', '.join(sorted(state))}, not on {', '.join(self.rows)}",
+                f"the checkpoint has the languages {', '.join(sorted(state))}, the run {', '.join(self.rows)}",
                 remedy="resume with the shards the run was started with",
                 code="config.other-settings",
             )

@@ -1,13 +1,13 @@
-r"""How long a run lasts: so many steps, so many tokens, or so much time; and how far it is.
+r"""Budget of a run (steps, tokens or time) and learning rate schedule.
 
-Schedules, sampling and masking rates are functions of the *progress*, the share of the budget that is used, so the
-same recipe fits any budget. A run with a budget of steps or tokens that was killed and resumed ends with the same bits
-as one that was not; the progress of a budget of time depends on the machine, so there only the kind of run is the same.
+Schedules, sampling and masking rates are functions of the *progress*, the share of the budget that is used, so a recipe
+fits any budget. With a budget of steps or tokens a resumed run ends with the same bits as an uninterrupted one; with a
+budget of time the progress depends on the machine.
 
 >>> parse_budget("8m"), parse_budget("400Mtokens")
 (Budget(kind='time', amount=480.0), Budget(kind='tokens', amount=400000000))
 
-The learning rate over a run: the factor on the peak rate for a step, from the step and the progress.
+The learning rate is the peak rate times a factor of the step and the progress:
 
 ``inverse-sqrt`` (the first paper)   ``trapezoid``           ``linear``
 
@@ -15,8 +15,8 @@ The learning rate over a run: the factor on the peak rate for a step, from the s
      /    \____                      /        \              /    \
     /          \______              /          \            /        \
 
-A warm-up is so many steps, or a share of the budget; the rest is a function of the progress in [0, 1], so it fits any
-budget. The inverse square root has no scale of its own: with the warm-up as a share it fits too.
+The warm-up is a number of steps or a share of the budget; the rest is a function of the progress in [0, 1]. The inverse
+square root takes its scale from the warm-up.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import duration
 
 BudgetKind = Literal["steps", "tokens", "time"]
-"""What is counted: optimizer steps, seconds of wall-clock, or tokens of text. ``[CLS]`` and ``[SEP]`` around a row and
-padding are none: runs with rows of different lengths and the same budget read as much text. Separators inside a row
-are counted."""
+"""Optimizer steps, tokens of text, or seconds of wall-clock time. ``[CLS]`` and ``[SEP]`` around a row and padding are
+not text, so that runs with rows of different lengths and the same budget read as much text; separators inside a row
+count."""
 
 _SHAPE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*([kKMGB]?)\s*([a-z]+)")
 _FACTORS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "B": 10**9}
@@ -60,7 +60,7 @@ class Budget:
         return duration(self.amount) if self.kind == "time" else f"{self.amount:,} {self.kind}"
 
     def used(self, *, steps: int, tokens: int, seconds: float) -> float:
-        """The share that is used once so much is done; 1 when the budget is spent.
+        """Share of the budget that is used; 1 when it is spent.
 
         >>> Budget("steps", 8).used(steps=2, tokens=0, seconds=0)
         0.25
@@ -69,33 +69,33 @@ class Budget:
         return min(1.0, done / self.amount) if self.amount else 1.0
 
     def progress(self, *, steps: int, tokens: int, seconds: float, step_tokens: int) -> float:
-        """The share used in the middle of the next step, so that neither the first nor the last has a rate of 0.
+        """Share used in the middle of the next step, so that no step has a learning rate of 0.
 
         Args:
-            steps: Steps done so far.
-            tokens: Tokens done so far.
-            seconds: Time spent so far.
-            step_tokens: Tokens of text of one step.
+            steps: Steps so far.
+            tokens: Tokens of text so far.
+            seconds: Seconds so far.
+            step_tokens: Tokens of text of a step.
         """
         if self.kind == "steps":
             return min(1.0, (steps + 0.5) / self.amount) if self.amount else 1.0
         return self.used(steps=steps, tokens=tokens + step_tokens // 2, seconds=seconds)
 
     def steps(self, step_tokens: int) -> int | None:
-        """How many steps it is; None when that depends on the clock."""
+        """Number of steps; None for a budget of time."""
         if self.kind == "time":
             return None
         return int(self.amount) if self.kind == "steps" else math.ceil(self.amount / step_tokens)
 
 
 def parse_budget(text: str) -> Budget:
-    """Read a budget as a person writes it.
+    """Parse a budget.
 
     >>> [parse_budget(text).amount for text in ("90s", "1.5h", "2_000 steps", "2ksteps", "1.5B tokens")]
     [90.0, 5400.0, 2000, 2000, 1500000000]
 
     Raises:
-        ConfigError: It is no number with a unit, or a part of a step.
+        ConfigError: It is not a number with a unit, or not a whole number of steps.
     """
     match = _SHAPE.fullmatch(text.strip())
     if match is None:
@@ -118,7 +118,7 @@ def parse_budget(text: str) -> Budget:
 
 
 def parse_duration(text: str, option: str) -> float:
-    """Seconds of a time as a person writes it: 90s, 9m, 2h.
+    """Parse a duration such as 90s, 9m or 2h into seconds.
 
     Raises:
         ConfigError: It is not a time.
@@ -135,40 +135,40 @@ def parse_duration(text: str, option: str) -> float:
 
 
 ScheduleKind = Literal["inverse-sqrt", "trapezoid", "linear"]
-"""inverse-sqrt: falls with 1/√step, never ends. trapezoid: flat, then straight down. linear: straight down at once."""
+"""inverse-sqrt: decays with 1/√step. trapezoid: constant, then linear decay. linear: linear decay."""
 
 Steps = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ScheduleConfig(Config):
-    """How the learning rate changes over the run."""
+    """Settings of the learning rate schedule."""
 
     kind: ScheduleKind = "inverse-sqrt"
-    """the shape after the warm-up: inverse-sqrt, trapezoid or linear"""
+    """shape after the warm-up: inverse-sqrt, trapezoid or linear"""
     warmup: Steps | Share = 0.1
-    """the rise from 0: a whole number is steps, a fraction (0.1) a share of the budget"""
+    """linear warm-up from 0: a whole number of steps, or a share of the budget (0.1)"""
     cooldown: float = Field(0.2, ge=0, le=1, validate_default=True)
-    """trapezoid: the last share of the budget, in which the rate falls in a straight line"""
+    """trapezoid: the last share of the budget, in which the learning rate decays linearly"""
     floor: float = Field(0.0, ge=0, le=1)
-    """trapezoid and linear: the share of the peak rate that is left at the end"""
+    """trapezoid and linear: the learning rate at the end, as a share of the peak"""
 
     @field_validator("cooldown")
     @classmethod
     def _fits(cls, cooldown: float, info: ValidationInfo) -> float:
         warmup = info.data.get("warmup")
         if info.data.get("kind") == "trapezoid" and isinstance(warmup, float) and warmup + cooldown > 1:
-            raise ValueError(f"and warmup = {warmup} are more than the whole budget")
+            raise ValueError(f"and warmup = {warmup} exceed the whole budget")
         return cooldown
 
 
 def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
-    """What the peak rate is multiplied by.
+    """Factor on the peak learning rate.
 
     Args:
         config: The schedule.
         step: The step to be taken, from 1.
-        progress: How far the run is, in [0, 1].
+        progress: Share of the budget that is used.
 
     >>> paper = ScheduleConfig(kind="inverse-sqrt", warmup=100)
     >>> [rate_factor(paper, step, 0.0) for step in (1, 100, 400)]
@@ -182,7 +182,7 @@ def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
         return risen
     if config.kind == "inverse-sqrt":
         return float(risen**-0.5) if config.warmup else 1.0
-    # Of a warm-up in steps, the share of the budget is seen from how far the run is.
+    # The share of the budget of a warm-up in steps follows from the progress.
     warmup = progress / risen if config.warmup else 0.0
     length = min(config.cooldown, 1 - warmup) if config.kind == "trapezoid" else 1 - warmup
     left = min(1.0, (1 - progress) / length) if length else 1.0
@@ -190,7 +190,7 @@ def rate_factor(config: ScheduleConfig, step: int, progress: float) -> float:
 
 
 def _risen(warmup: float, step: int, progress: float) -> float:
-    """How many warm-ups have passed; below 1 the rate still rises. No warm-up: 1, the peak at once."""
+    """Steps or progress in units of the warm-up; below 1 the learning rate still rises."""
     if not warmup:
         return 1.0
     return step / warmup if isinstance(warmup, int) else progress / warmup

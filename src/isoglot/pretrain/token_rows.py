@@ -1,15 +1,15 @@
-"""Rows: the ids of one language's shards as an endless, numbered stream, special tokens around each row.
+"""Rows of ids: one language's shards as an endless numbered stream, with special tokens around each row.
 
-Row number ``n`` is a function of (seed, n) alone, so a run goes on after a crash where the counter says, and each
-process takes its own numbers. An epoch cuts the text into windows, beginning at a place of its own (the text is a
-circle), and takes them in an order of its own: every id comes once, but for a remainder shorter than a row, and no
-window of one epoch is a window of the next.
+Row ``n`` is a function of (seed, n) alone, so a run resumes where its counter says, and each rank takes its own
+numbers. An epoch cuts the text, which is treated as circular, into windows from a random offset and takes them in a
+random order: every id comes once, except a remainder shorter than a row, and no window of one epoch is a window of the
+next.
 
-Rows can also be the sentences of the text, each cut into pieces that fit and filled up with padding, as the second
-paper cut them: then an epoch takes every piece once, and no row has parts of two sentences.
+Rows can also be the sentences of the text, each cut into segments that fit and padded, as in the second paper: then an
+epoch takes every segment once, and no row has parts of two sentences.
 
-A separator, ``[SEP]``, can be put behind every sentence or document, as XLM puts ``</s>`` there. The shards have none:
-where they go is known from the lengths of sentences, and they are put in when a row is cut.
+A separator ``[SEP]`` can follow every sentence or document, as XLM puts ``</s>`` there. The shards have none: their
+positions follow from the lengths of sentences, and they are inserted when a row is read.
 
 Shapes: ``B`` rows of a batch, ``T`` tokens of a row, ``W`` ids of text in it.
 """
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
     from isoglot.vocab.external_tokenizer import RowLayout
 
 Storage = Literal["auto", "device", "mapped"]
-"""``device`` copies all ids to the device, ``mapped`` reads them from the file when needed, ``auto`` takes a CUDA
-device when they need at most a quarter of its free memory; on the CPU a mapped file is as fast."""
+"""``device`` copies all ids to the device, ``mapped`` reads them from a memory-mapped file, ``auto`` copies them to a
+CUDA device if they need at most a quarter of its free memory; on the CPU a mapped file is as fast."""
 
 Separator = Literal["none", "sentence", "document"]
-"""What ends with a ``[SEP]`` inside a row: nothing, every sentence (a line of the text), or every document."""
+"""Whether a ``[SEP]`` follows every sentence (line of the text) or document inside a row."""
 
 Windows = Literal["stream", "sentences"]
-"""What rows are cut from: the whole text as one stream, or each sentence (a line of the text) by itself, padded."""
+"""Whether rows are cut from the text as one stream, or from each sentence (line of the text) on its own, padded."""
 
 _FREE_SHARE = 4
-_AHEAD = 4096  # rows whose places are found at once: the 400 small operations cost the same for one row
+_AHEAD = 4096  # rows whose offsets are computed at once: the 400 small operations cost the same for one row
 
 
 class TextConfig(Config):
-    """How much of each language's text is read."""
+    """Settings of the amount of text."""
 
     tokens: Annotated[int, Field(ge=1)] | Literal["all", "least"] | dict[str, Annotated[int, Field(ge=1)]] = "all"
-    """the first tokens of the training text: all, as many as the smallest language has (least), a number for every
-    language, or one for each (text.tokens.de=9000000); dev text stays as it is"""
+    """number of tokens to read from the start of the training text: all, as many as the smallest language has (least),
+    a number for every language, or one for each (text.tokens.de=9000000); dev text is not affected"""
 
     def limits(self, shards: Mapping[str, Shards]) -> dict[str, int | None]:
-        """How many tokens of each language are read; None: all.
+        """Number of tokens to read of each language; None: all.
 
         Raises:
-            ConfigError: A language has fewer, or is none of the run's.
+            ConfigError: A language has fewer tokens, or no shards.
         """
         there = {code: len(one.ids("train")) for code, one in shards.items()}
         if self.tokens == "all":
@@ -87,22 +87,22 @@ class TextConfig(Config):
 
 
 class Rows:
-    """An endless stream of rows, each known by its number.
+    """Endless stream of numbered rows.
 
     Args:
         shards: The text of one language.
-        length: Tokens in a row, special ones included.
-        layout: The special tokens around a row, as :attr:`Vocabulary.layout` has them.
-        pad: What rows of sentences are padded with.
-        device: Where the rows are wanted.
-        split: The part of the text.
+        length: Tokens in a row, special tokens included.
+        layout: The special tokens around a row (:attr:`Vocabulary.layout`).
+        pad: Padding id, for rows of sentences.
+        device: Device of the rows.
+        split: Split of the text.
         seed: The run's seed.
-        limit: Ids of the split to read, its first; None: all.
-        ahead: Ids to read beyond a row's own, for what may shorten it (switching words); they are the next row's too,
-            so that every id is still some row's own once an epoch. Rows are longer by as much.
+        limit: Number of ids to read from the start of the split; None: all.
+        ahead: Ids to read beyond a row's own, since code-switching may shorten it. They belong to the next row too, so
+            that every id still comes once an epoch. Rows are longer by as much.
         storage: Where the ids are kept; the rows are the same.
-        separator: What a ``[SEP]`` is put behind.
-        windows: What rows are cut from.
+        separator: Whether a ``[SEP]`` follows sentences or documents.
+        windows: Whether rows are cut from the stream or from sentences.
 
     Attributes:
         tokens: Tokens of the text, separators included.
@@ -110,7 +110,7 @@ class Rows:
         per_epoch: Rows of an epoch.
 
     Raises:
-        ConfigError: The text has not even one row, or options do not fit.
+        ConfigError: The text is shorter than a row, or options conflict.
     """
 
     def __init__(
@@ -142,21 +142,21 @@ class Rows:
         read = len(shards.ids(split)) if limit is None else limit
         self._separators_S = separator_places(shards, split, separator, read).to(self.device)
         self.tokens = read + len(self._separators_S)
-        self.pieces = None
+        self.segments = None
         if windows == "sentences":
             if ahead or separator != "none":
                 raise ConfigError(
-                    "batch.windows=sentences has neither separators nor switched words",
-                    remedy="set batch.separator=none and give no dictionary, or set batch.windows=stream",
+                    "batch.windows=sentences does not support separators or code-switching",
+                    remedy="set batch.separator=none and pass no dictionary, or set batch.windows=stream",
                     code="config.conflicting-options",
                 )
-            self.pieces = sentence_pieces(shards, split, self.text, read)
-            self.tokens = int(self.pieces.lengths_N.sum())
-        self.per_epoch = self.tokens // self.text if self.pieces is None else len(self.pieces.starts_N)
+            self.segments = sentence_segments(shards, split, self.text, read)
+            self.tokens = int(self.segments.lengths_N.sum())
+        self.per_epoch = self.tokens // self.text if self.segments is None else len(self.segments.starts_N)
         if not self.per_epoch:
             raise ConfigError(
                 f"{shards.folder}: the {split} split has {self.tokens:,} ids, fewer than the {self.text:,} of one row",
-                remedy="give a shorter length or build the shards from more text",
+                remedy="use shorter rows, or build the shards from more text",
                 code="config.missing-data",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
@@ -173,50 +173,44 @@ class Rows:
         return int(np.searchsorted(ends, len(self._ids), side="right"))
 
     def text_tokens(self, first: int, count: int) -> int:
-        """Tokens of text in rows ``first`` to ``first + count - 1``: no special tokens around it, no padding."""
-        if self.pieces is None:
+        """Tokens of text in rows ``first`` to ``first + count - 1``, without padding and special tokens around it."""
+        if self.segments is None:
             return self.text * count
-        return int(self.pieces.lengths_N[self._numbers(first, count)].sum())
+        return int(self.segments.lengths_N[self._numbers(first, count)].sum())
 
     def take(self, first: int, count: int) -> Tensor:
-        """Rows number ``first`` to ``first + count - 1`` of the stream, int64 on the device (B, T)."""
+        """Rows ``first`` to ``first + count - 1`` of the stream, int64 on the device (B, T)."""
         places_B = self._numbers(first, count)
-        return self._at(places_B) if self.pieces is None else self._padded(self.pieces, places_B)
+        return self._at(places_B) if self.segments is None else self._padded(self.segments, places_B)
 
     def _numbers(self, first: int, count: int) -> Tensor:
-        """What :meth:`places` says of so many rows; it is asked for many at once."""
+        """Offsets of consecutive rows (:meth:`places`), computed for many at once."""
         start, places_N = self._known
         if not start <= first <= first + count <= start + len(places_N):
-            device = self._ids.device if self.pieces is None else "cpu"
+            device = self._ids.device if self.segments is None else "cpu"
             numbers_N = torch.arange(first, first + max(count, _AHEAD), device=device)
             start, places_N = self._known = first, self.places(numbers_N)
         return places_N[first - start : first - start + count]
 
-    def numbered(self, numbers_B: Tensor) -> Tensor:
-        """The rows of any numbers (B, T); with ids on the device, nothing waits for it."""
-        if self.pieces is not None:
-            return self._padded(self.pieces, self.places(numbers_B.cpu()))
-        return self._at(self.places(numbers_B.to(self._ids.device)))
-
     def fixed(self, count: int) -> Tensor:
-        """The first rows of the text in its own order, at most ``count``: the same in every run, for evaluation."""
+        """The first rows of the text in order, at most ``count``: the same in every run, for evaluation."""
         first_B = torch.arange(min(count, self.per_epoch))
-        if self.pieces is not None:
-            return self._padded(self.pieces, first_B)
+        if self.segments is not None:
+            return self._padded(self.segments, first_B)
         return self._at(first_B.to(self._ids.device) * self.text)
 
     def places(self, numbers_B: Tensor) -> Tensor:
-        """Where in the text the rows of these numbers begin; of sentences, the numbers of their pieces."""
+        """Offsets in the text of the rows of these numbers; for rows of sentences, the numbers of their segments."""
         epoch_B, index_B = numbers_B // self.per_epoch, numbers_B % self.per_epoch
         window_B = permuted(index_B, self.per_epoch, step_key(self._order, epoch_B))
-        if self.pieces is not None:
+        if self.segments is not None:
             return window_B
         shift_B = below(step_key(self._shift, epoch_B), self.tokens)
         return (window_B * self.text + shift_B) % self.tokens
 
     def _at(self, places_B: Tensor) -> Tensor:
         index_BW = places_B[:, None] + torch.arange(self.text + self.ahead, device=places_B.device)
-        if self.text + self.ahead <= self.tokens:  # the text is a circle; a division would take longer
+        if self.text + self.ahead <= self.tokens:  # the text is circular; a division would take longer
             index_BW = torch.where(index_BW < self.tokens, index_BW, index_BW - self.tokens)
         else:
             index_BW = index_BW % self.tokens
@@ -227,16 +221,16 @@ class Rows:
             separated_BW = places_S[before_BW.clamp(max=len(places_S) - 1)] == index_BW
             index_BW = (index_BW - before_BW).clamp(max=len(self._ids) - 1)
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
-        text_BW = text_BW.to(torch.int64) & self._all_bits  # they were kept as signed numbers
+        text_BW = text_BW.to(torch.int64) & self._all_bits  # they are stored as signed numbers
         if separated_BW is not None:
             text_BW = torch.where(separated_BW, self._layout.separator, text_BW)
         return self._sent(framed(text_BW, self._layout))
 
-    def _padded(self, pieces: Pieces, numbers_B: Tensor) -> Tensor:
-        """The pieces of these numbers as rows: special tokens around the ids, and padding."""
+    def _padded(self, segments: Segments, numbers_B: Tensor) -> Tensor:
+        """Segments of sentences as rows, with special tokens and padding."""
         device = self._ids.device
-        starts_B1 = pieces.starts_N[numbers_B].to(device)[:, None]
-        lengths_B1 = pieces.lengths_N[numbers_B].to(device)[:, None]
+        starts_B1 = segments.starts_N[numbers_B].to(device)[:, None]
+        lengths_B1 = segments.lengths_N[numbers_B].to(device)[:, None]
         columns_W = torch.arange(self.text, device=device)
         index_BW = (starts_B1 + columns_W).clamp(max=len(self._ids) - 1)
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64) & self._all_bits
@@ -251,27 +245,27 @@ class Rows:
         return self._sent(ids_BT)
 
     def _sent(self, ids_BT: Tensor) -> Tensor:
-        """Rows where they are wanted."""
+        """Move rows to the device."""
         if self.device.type == "cuda" and not ids_BT.is_cuda:
             return ids_BT.pin_memory().to(self.device, non_blocking=True)
         return ids_BT.to(self.device)
 
 
-class Pieces(NamedTuple):
-    """Parts of sentences that fit into rows: where they begin in the text, and how long they are (N each)."""
+class Segments(NamedTuple):
+    """Segments of sentences that fit into rows: their offsets in the text and their lengths (N each)."""
 
     starts_N: Tensor
     lengths_N: Tensor
 
 
-def sentence_pieces(shards: Shards, split: Split, size: int, read: int | None = None) -> Pieces:
-    """Every sentence cut into pieces of ``size`` ids, the last one shorter.
+def sentence_segments(shards: Shards, split: Split, size: int, read: int | None = None) -> Segments:
+    """Cut every sentence into segments of ``size`` ids; the last one may be shorter.
 
     Args:
         shards: The text.
-        split: The part of it.
-        size: Ids of a piece at most.
-        read: Only sentences that end within the first so many ids; None: all.
+        split: Its split.
+        size: Maximum ids of a segment.
+        read: Only sentences that end within this many ids; None: all.
     """
     lengths_S = shards.sentence_lengths(split).astype(np.int64)
     ends_S = np.cumsum(lengths_S)
@@ -281,17 +275,17 @@ def sentence_pieces(shards: Shards, split: Split, size: int, read: int | None = 
     sentence_N = np.repeat(np.arange(len(lengths_S)), counts_S)
     within_N = np.arange(len(sentence_N)) - np.repeat(np.cumsum(counts_S) - counts_S, counts_S)
     lengths_N = np.minimum(size, lengths_S[sentence_N] - within_N * size)
-    return Pieces(torch.from_numpy(starts_S[sentence_N] + within_N * size), torch.from_numpy(lengths_N))
+    return Segments(torch.from_numpy(starts_S[sentence_N] + within_N * size), torch.from_numpy(lengths_N))
 
 
 def separator_places(shards: Shards, split: Split, separator: Separator, read: int | None = None) -> Tensor:
-    """The places of separators in the stream that has them, ascending (S), int64; a sentence without ids gets none.
+    """Positions of separators in the stream that includes them, ascending (S), int64; empty sentences get none.
 
     Args:
         shards: The text.
-        split: The part of it.
-        separator: What ends with one.
-        read: Only behind what ends within the first so many ids; None: all.
+        split: Its split.
+        separator: Whether sentences or documents end with one.
+        read: Only after what ends within this many ids; None: all.
     """
     if separator == "none":
         return torch.zeros(0, dtype=torch.int64)
@@ -303,7 +297,7 @@ def separator_places(shards: Shards, split: Split, separator: Separator, read: i
 
 
 def framed(text_BW: Tensor, layout: RowLayout) -> Tensor:
-    """Rows of text with the special tokens around them (B, T)."""
+    """Add the special tokens around rows of text (B, T)."""
     first, last = len(layout.before), len(layout.after)
     ids_BT = text_BW.new_empty(len(text_BW), text_BW.shape[1] + first + last)
     ids_BT[:, first : first + text_BW.shape[1]] = text_BW
@@ -313,7 +307,7 @@ def framed(text_BW: Tensor, layout: RowLayout) -> Tensor:
 
 
 def _mapped_ids(shards: Shards, split: Split) -> Tensor:
-    """The ids as a tensor on the file, with the bits of uint16 or uint32 in a signed type that torch can index."""
+    """Memory-mapped ids, with the bits of uint16 or uint32 in a signed type that torch can index."""
     ids = shards.ids(split)
     dtype = {2: torch.int16, 4: torch.int32}[ids.dtype.itemsize]
     path = shards.folder / file_name(split, "ids")

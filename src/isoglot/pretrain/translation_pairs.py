@@ -1,17 +1,17 @@
-"""Rows for translation language modelling: a sentence and its translation in one row, from parallel text.
+"""Rows for translation language modeling (TLM): a sentence and its translation in one row.
 
 The special tokens around and between them are the tokenizer's own: ``[CLS] source [SEP] target [SEP]`` in BERT's.
 
-Pairs are encoded once and stay on the device; the stream of rows has no end, its order is a new permutation each time
-around, and row ``n`` is found from ``n`` alone. Which side comes first is a draw. Positions begin anew at the second
-sentence, as in XLM (Lample and Conneau 2019), and every token knows its language.
+Pairs are encoded once and stay on the device. The stream of rows is endless, with a new permutation in each epoch, and
+row ``n`` is a function of ``n`` alone. Which side comes first is random. Positions restart at the second sentence, as
+in XLM (Lample and Conneau 2019), and every token has its language.
 
-A pair too long for a row is cut: the longer side first, down to half the row, so that the beginnings, which are
-parallel, stay. A pair more than twice as long as fits is left out: too little of it would be.
+A pair too long for a row is truncated, the longer side first, down to half the row, so that the parallel beginnings
+stay. A pair more than twice as long as fits is dropped: too little of it would be left.
 
-Most pairs are much shorter than a row, so :meth:`Pairs.by_length` makes a few streams of them, the shorter ones in
-shorter rows: of five languages of software manuals in rows of 128, 46 % are tokens and not padding, and 76 % in rows of
-64, 96 and 128.
+Most pairs are much shorter than a row, so :meth:`Pairs.by_length` divides them into a few streams, with shorter rows
+for shorter pairs: for software manuals in five languages 46 % of the positions are tokens in rows of 128, and 76 % in
+rows of 64, 96 and 128.
 
 Shapes: ``B`` rows, ``T`` tokens of a row, ``N`` pairs, ``M`` sentences.
 """
@@ -41,38 +41,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairRows:
-    """Rows of pairs."""
+    """Rows of translation pairs."""
 
     ids_BT: Tensor
     positions_BT: Tensor
-    """Places in the sentence; 0 at padding."""
+    """Positions in the sentence; 0 at padding."""
     languages_BT: Tensor
-    """Numbers into the languages; padding has that of the second sentence."""
+    """Indices into the languages; padding has that of the second sentence."""
     candidates_BT: Tensor
-    """True at the pieces of the sentences: what may be masked."""
+    """True at the subwords of the sentences, which may be masked."""
     mask_BT: Tensor
-    """True at all tokens but padding."""
+    """Attention mask, True at tokens."""
 
 
 class Pairs:
-    """An endless stream of rows of pairs.
+    """Endless stream of rows of translation pairs.
 
     Args:
         rows: Sentences by language, as :func:`isoglot.text.formats.parallel.read_parallel` and ``read_aligned`` yield
-        them;
-            of a row with more than two languages, every two make a pair. Empty sentences are left out.
-        vocabulary: What encodes them.
-        languages: The languages of the encoder, in its order: tokens are numbered by it.
-        length: Tokens of a row, special ones included (T).
+            them; of a row with more than two languages, every two make a pair. Empty sentences are skipped.
+        vocabulary: The vocabulary that encodes them.
+        languages: The encoder's languages, in its order.
+        length: Tokens of a row, special tokens included (T).
         seed: The run's seed.
-        device: Where rows are made.
+        device: Device of the rows.
 
     Attributes:
-        cut: How many pairs were too long.
-        left_out: How many were more than twice too long.
+        cut: Number of truncated pairs.
+        left_out: Number of dropped pairs.
 
     Raises:
-        ConfigError: A row has a language that is not among those given, no pair is left, or a row is too short for one.
+        ConfigError: A language is not the encoder's, no pair is left, or a row is too short for one.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class Pairs:
                     code = language_code(name)
                     if code not in sentences:
                         raise ConfigError(
-                            f"parallel text in {shown(code)}, which is not learned",
+                            f"parallel text in {shown(code)}, which is not a language of the run",
                             remedy=nearest_name(code, codes),
                             code="config.unknown-name",
                         )
@@ -119,8 +118,8 @@ class Pairs:
         self.left_out = len(fits_N) - len(sides)
         if not len(sides):
             raise ConfigError(
-                f"no pair of sentences fits a row of {length} ({self.left_out:,} are left out)",
-                remedy="give parallel text, or longer rows",
+                f"no pair of sentences fits a row of {length} ({self.left_out:,} dropped)",
+                remedy="give parallel text, or use longer rows",
                 code="config.missing-data",
             )
         kept_N2 = np.stack(cut_evenly(whole_N2[:, 0], whole_N2[:, 1], room), 1)
@@ -135,10 +134,10 @@ class Pairs:
         return len(self._pairs)
 
     def by_length(self, lengths: Iterable[int]) -> list[Pairs]:
-        """The pairs as several streams, each in the shortest rows that hold it whole; those of no pair are left out.
+        """Divide the pairs into several streams, each pair in the shortest rows that hold it; no stream is empty.
 
         Args:
-            lengths: Tokens of a row of each; pairs that are longer than all stay in rows of this stream's length.
+            lengths: Row lengths; pairs longer than all of them stay in rows of this stream's length.
         """
         tokens_N = self._pairs[:, :, 2].sum(1) + self.layout.pair_size
         streams, shorter = [], 0
@@ -152,7 +151,7 @@ class Pairs:
         return streams
 
     def take(self, first: int | Tensor, count: int) -> PairRows:
-        """Rows number ``first`` to ``first + count - 1`` of the stream."""
+        """Rows ``first`` to ``first + count - 1`` of the stream."""
         device = self._flat.device
         number_B = torch.arange(count, device=device) + first
         epoch_B, index_B = number_B // len(self), number_B % len(self)
@@ -190,7 +189,7 @@ class Pairs:
 
 
 def cut_evenly(size: np.ndarray | int, other: np.ndarray | int, room: int) -> tuple[np.ndarray, np.ndarray]:
-    """How much of two sentences is kept: all, or the longer one is cut, at most to half the room.
+    """Lengths of two sentences after truncation: all, or the longer one is cut, at most to half the room.
 
     >>> [[int(kept) for kept in cut_evenly(size, other, 10)] for size, other in ((9, 3), (9, 9), (3, 4))]
     [[7, 3], [5, 5], [3, 4]]
@@ -200,7 +199,7 @@ def cut_evenly(size: np.ndarray | int, other: np.ndarray | int, room: int) -> tu
 
 
 def _every_two(row_M: np.ndarray) -> np.ndarray:
-    """The numbers of every two sentences of a row (N, 2), the row of each being given; rows are in order.
+    """Indices of all pairs of sentences of the same row (N, 2), from the row of each sentence, in order.
 
     >>> _every_two(np.array([0, 0, 1, 2, 2, 2])).tolist()
     [[0, 1], [3, 4], [3, 5], [4, 5]]
@@ -217,9 +216,9 @@ def _every_two(row_M: np.ndarray) -> np.ndarray:
 def _encoded(
     sentences: Mapping[str, Sequence[str]], vocabulary: Vocabulary, places: Sequence[tuple[int, int, int]]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All ids end to end, int32; and of each place (M, 3): its language, where its ids begin, how many there are."""
+    """All ids concatenated, int32; and for each sentence (M, 3) its language, offset and number of ids."""
     parts, sizes = [], []
-    # One for all languages that have one view and are read as written: words met before are known.
+    # One encoder for all languages with the same view and processing: it remembers words.
     encoders: dict[tuple[str, TextProcessing | None], LineEncoder] = {}
     for code, texts in sentences.items():
         view = vocabulary.view(code), vocabulary.processing(code) or None
@@ -236,14 +235,14 @@ def _encoded(
 
 
 def check_pairs(plan: SharingPlan) -> None:
-    """Refuse pairs where a part is private: a row of two languages has no one language's part to go through.
+    """Refuse translation pairs if parts are private: a row of two languages cannot use one language's part.
 
     Raises:
-        ConfigError: Something is private.
+        ConfigError: A part is private.
     """
     if plan.private or plan.private_layers:
         raise ConfigError(
-            f"a pair is in two languages at once, and in plan {shown(plan.text)} parts are private to each",
-            remedy="pairs take plan default, where all is shared",
+            f"translation pairs need shared parts, and plan {shown(plan.text)} has private ones",
+            remedy="use plan default, or no parallel text",
             code="config.not-supported",
         )
