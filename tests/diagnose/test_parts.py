@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoglot.compare.parallel_sentences import builtin_set
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers, sample_weights
 from isoglot.diagnose.measurements import anisotropy, mean_distance
 from isoglot.diagnose.retrieval import VARIANTS, PairEstimates, find_translations, fold_numbers
-from isoglot.diagnose.sentence_vectors import builtin_set, distinct_rows
+from isoglot.diagnose.sentence_vectors import distinct_rows
 from isoglot.languages import twin
 from isoglot.retrieve.estimates import OWN, Estimates, OtherText
 from isoglot.retrieve.parallel_sets import ParallelSet

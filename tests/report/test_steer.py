@@ -41,7 +41,7 @@ from isoglot.report.steer_tables import (
     translation_rows,
 )
 from isoglot.steer.bleu import Bleu
-from isoglot.steer.erasers.trade_off import Traded, TradeOff
+from isoglot.steer.erasers.trade_off import ErasureScore, TradeOff
 from isoglot.steer.scores import Scores
 from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.sweep import Sweep
@@ -333,8 +333,8 @@ def test_pages_hold_to_their_screens(sweep: Sweep, seen):
     seen(translation_page(sweep, ["le homme"], origin="here"))
 
 
-def traded(name: str, probe: float, retrieval: float) -> Traded:
-    return Traded(
+def traded(name: str, probe: float, retrieval: float) -> ErasureScore:
+    return ErasureScore(
         name=name, probe=probe, spread=0.8, retrieval=retrieval, control=2 - 2 * probe, harmonic=retrieval, change=0.1
     )
 

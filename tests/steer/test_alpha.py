@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.represent.moments import LanguageMoments
-from isoglot.steer import LanguageMeans, TokenSets, alpha_by_decoding, alpha_by_dev, alpha_by_means, translate_tokens
+from isoglot.steer import LanguageMeans, alpha_by_dev, alpha_by_means
 from tests.errors import raises
 
 
@@ -64,33 +64,3 @@ def test_means_alone_can_be_too_little():
         alpha_by_means(means, "en", "fr", 0)
     with raises("config.invalid-value", "1.0"):
         alpha_by_means(means, "en", "de", 0, share=1.0)
-
-
-def test_decoding_finds_the_least_alpha_that_is_enough(ours, texts):
-    means = LanguageMeans.fit(ours, texts)
-    far = translate_tokens(ours, texts["en"], "en", "fr", means, alpha=8, layer=-1)
-    french = np.isin(np.arange(len(ours.vocabulary)), np.concatenate(far.made))
-    sets = TokenSets.from_counts(ours.vocabulary, {"en": ~french, "fr": french})
-    share = 0.9
-    chosen = alpha_by_decoding(
-        ours, texts["en"], "en", "fr", means, layer=-1, sets=sets, share=share, most=8, within=0.1
-    )
-    assert chosen.rule == "decoded"
-    assert chosen.tried[chosen.alpha] >= share
-    below = [alpha for alpha in chosen.tried if alpha < chosen.alpha]
-    assert all(chosen.tried[alpha] < share for alpha in below)
-    assert chosen.alpha - max(below, default=0.0) <= 0.1
-
-
-def test_where_it_is_never_enough_the_largest_is_taken(ours, texts):
-    means = LanguageMeans.fit(ours, texts)
-    nobody = dict.fromkeys(("en", "fr"), np.ones(len(ours.vocabulary)))  # all tokens are of both: none is French alone
-    sets = TokenSets.from_counts(ours.vocabulary, nobody)
-    chosen = alpha_by_decoding(ours, texts["en"], "en", "fr", means, sets=sets, most=3)
-    assert chosen.alpha == 3
-    assert set(chosen.tried) == {1.0, 2.0, 3.0}
-
-
-def test_decoding_must_know_whose_tokens_are_whose(imported, texts):
-    with raises("config.missing-data"):
-        alpha_by_decoding(imported, texts["en"], "en", "fr", LanguageMeans.fit(imported, texts))

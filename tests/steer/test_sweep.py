@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from isoglot.model import EncoderLike
-from isoglot.steer import LanguageMeans, TokenSets, choose_shift, score_translation, sweep_shifts, translate_tokens
+from isoglot.steer import (
+    LanguageMeans,
+    ShiftOptions,
+    TokenSets,
+    choose_shift,
+    score_translation,
+    sweep_shifts,
+    translate_tokens,
+)
 from isoglot.steer.bleu import Bleu, bleu_of_parts, bleu_parts
 from isoglot.steer.shifted_pass import Cell
 from tests.errors import raises
@@ -27,12 +35,15 @@ def sets(encoder: EncoderLike, texts) -> TokenSets:
 @pytest.mark.parametrize("options", [{}, {"kind": "transport"}, {"shared_alpha": 0.5}, {"positions": "tokens"}])
 def test_a_sweep_is_one_by_one_exactly(encoder: EncoderLike, means, texts, sets, options: dict[str, Any]):
     more = {"references": texts["fr"], "dictionary": GOLD}
-    swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=ALPHAS, sets=sets, **options, **more)
+    swept = sweep_shifts(
+        encoder, texts["en"], "en", "fr", means, alphas=ALPHAS, sets=sets, options=ShiftOptions(**options), **more
+    )
     assert swept.layers == tuple(range(encoder.depth + 1))
     assert swept.alphas == ALPHAS
     for cell, scores in swept.scores.items():
+        at = {"layer": cell.layer, "alpha": cell.alpha}
         alone = translate_tokens(
-            encoder, texts["en"], "en", "fr", means, layer=cell.layer, alpha=cell.alpha, sets=sets, **options
+            encoder, texts["en"], "en", "fr", means, **at, sets=sets, options=ShiftOptions(**options)
         )
         for one, other in zip(alone.made, swept.translations[cell].made, strict=True):
             assert (one == other).all()

@@ -11,7 +11,7 @@ import torch
 
 from isoglot.model import Encoder, EncoderLike, make_batch
 from isoglot.model.hf.hooked import HookedEncoder
-from isoglot.steer import LanguageMeans, TokenSets, shift, translate_tokens
+from isoglot.steer import LanguageMeans, ShiftOptions, TokenSets, shift, translate_tokens
 from isoglot.steer import shifted_pass as decode
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
@@ -105,9 +105,10 @@ def test_shared_tokens_can_stay(encoder: EncoderLike, means, texts, sets: TokenS
     every = {code: np.ones(len(encoder.vocabulary), dtype=int) for code in texts}
     alike = TokenSets.from_counts(encoder.vocabulary, every)
     options: dict[str, Any] = {"alpha": 3.0, "layer": -1, "sets": alike}
-    still = translate_tokens(encoder, texts["en"], "en", "fr", means, shared_alpha=0.0, positions="tokens", **options)
+    still = ShiftOptions(shared_alpha=0.0, positions="tokens")
+    made = translate_tokens(encoder, texts["en"], "en", "fr", means, options=still, **options)
     plain = translate_tokens(encoder, texts["en"], "en", "fr", means, **(options | {"alpha": 0.0}))
-    assert all((a == b).all() for a, b in zip(still.made, plain.made, strict=True))
+    assert all((a == b).all() for a, b in zip(made.made, plain.made, strict=True))
 
 
 def test_after_the_shift_the_parts_are_the_targets(nano_encoder, small_texts):

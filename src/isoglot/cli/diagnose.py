@@ -76,13 +76,13 @@ def diagnose(
     """
     from dataclasses import asdict
 
-    from isoglot.compare.parallel_sentences import SENTENCES
+    from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.core.language_codes import language_code
     from isoglot.diagnose import DiagnoseConfig, all_findings
     from isoglot.diagnose import diagnose as check_up
-    from isoglot.diagnose.sentence_vectors import MOST, builtin_languages_of, builtin_set
+    from isoglot.diagnose.sentence_vectors import MOST
     from isoglot.model import load_encoder
     from isoglot.report.diagnosis import diagnosis_page
     from isoglot.represent.extraction import sentence_pool

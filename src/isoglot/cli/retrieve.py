@@ -17,6 +17,7 @@ from isoglot.cli.inputs import (
     load_change,
     map_provenance,
     parse_estimates,
+    parse_langs,
     parse_named,
     parse_pairs,
     read_sets,
@@ -43,7 +44,6 @@ from isoglot.cli.options import (
 from isoglot.cli.output import Output
 from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of, recorded
-from isoglot.cli.steer_inputs import builtin_sets
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.progress import counted
 
@@ -194,7 +194,7 @@ def sentences(
     def find() -> _Found:
         from dataclasses import replace
 
-        from isoglot.compare.parallel_sentences import SENTENCES
+        from isoglot.compare.parallel_sentences import SENTENCES, builtin_sets
         from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
         from isoglot.retrieve.from_model import sentence_sides
         from isoglot.retrieve.vector_files import read_side
@@ -210,7 +210,7 @@ def sentences(
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder, name = _encoder(model, device)
         chosen_pool = pool or sentence_pool(encoder)
-        sets = sets or builtin_sets(encoder, langs, count or SENTENCES, seed)
+        sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
         sets = [one.without_repeats() for one in sets]
         languages = dict.fromkeys(code for one in sets for code in one.sentences)
         others = asked.others(encoder, languages, layers=chosen, pool=chosen_pool, progress=output.progress)

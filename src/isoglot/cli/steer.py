@@ -28,14 +28,10 @@ from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import (
     BUILTIN,
-    Dictionaries,
-    builtin_set,
-    builtin_sets,
+    judging_dictionaries,
     parse_alphas,
     read_text,
     read_texts,
-    two_sides,
-    ways_between,
 )
 from isoglot.cli.steer_options import (
     BUILTIN_SWEPT,
@@ -67,7 +63,7 @@ from isoglot.cli.steer_options import (
 )
 from isoglot.core.errors import ConfigError
 from isoglot.core.table import Table
-from isoglot.steer.language_files import MEANS, SETS, languages_known, save_choices
+from isoglot.steer.language_files import MEANS, SETS, choose_shifts, languages_known
 from isoglot.steer.measured_shifts import FALLBACK_LAYER
 
 EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'
@@ -221,17 +217,18 @@ def translate(
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
     from isoglot.steer.decoding_protocol import protocol_of
+    from isoglot.steer.judging import sentences_between
     from isoglot.steer.measured_shifts import shift_to_use
     from isoglot.steer.shifted_pass import check_softmax
+    from isoglot.steer.shifts import ShiftOptions
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
     protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
     codes = language_code(source), language_code(target)
     asked = parse_alphas(alpha, ()) or None
-    dictionaries = Dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
-    entries = dictionaries.of(*codes)
-    if dictionary and entries is None:
+    dictionaries = judging_dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
+    if dictionary and dictionaries.read(*codes) is None:
         raise ConfigError(
             f"--dictionary has no {'-'.join(codes)}",
             remedy=f"write --dictionary {'-'.join(codes)}=FILE",
@@ -243,13 +240,14 @@ def translate(
             raise ConfigError(
                 "a text and --parallel together", remedy="give the one or the other", code="config.conflicting-options"
             )
-        lines, references = two_sides(read_sets(parallel, langs, sentences, pairs=protocol.reads == "pairs"), *codes)
+        sets = read_sets(parallel, langs, sentences, pairs=protocol.reads == "pairs")
+        _, lines, references = sentences_between(sets, *codes)
     else:
         lines = read_text(text, file)[:sentences]
     no_bleu = None if references is None else why_no_bleu()
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
-    entries = dictionaries.not_given(entries, codes, encoder)
+    entries = dictionaries.entries(*codes, encoder)
     if layer is not None:
         chosen_layers([layer], encoder.depth)  # refused before means are learned
     with recorded(
@@ -280,9 +278,7 @@ def translate(
             sets=known.sets,
             references=None if no_bleu else references,
             dictionary=entries,
-            kind=kind,
-            shared_alpha=shared_alpha,
-            positions=positions,
+            options=ShiftOptions(kind=kind, shared_alpha=shared_alpha, positions=positions),
             protocol=protocol,
             progress=output.progress,
         )
@@ -358,15 +354,17 @@ def sweep(
     --out gets index.html, sweep.json, sweep.csv and sweep.svg.
     """
     from isoglot.cli.steer_output import sweep_view
+    from isoglot.compare.parallel_sentences import builtin_sets
     from isoglot.model import load_encoder
     from isoglot.report.steer import masked_words, sweep_page, sweep_svg
     from isoglot.report.steer_tables import cell_rows, sweep_value
     from isoglot.represent.layer_pass import chosen_layers
     from isoglot.steer.bleu import why_no_bleu
     from isoglot.steer.decoding_protocol import protocol_of
+    from isoglot.steer.judging import directions_between
     from isoglot.steer.masked_decoding import masked_languages
-    from isoglot.steer.measured_shifts import choose_shift
     from isoglot.steer.shifted_pass import check_softmax
+    from isoglot.steer.shifts import ShiftOptions
     from isoglot.steer.sweep import sweep_shifts
 
     output = Output(json=json, quiet=quiet)
@@ -380,13 +378,14 @@ def sweep(
     alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
     asked, no_bleu = parse_layers(layers), why_no_bleu()
     listed = dictionary if dictionary or parallel else [BUILTIN]
-    dictionaries = Dictionaries(listed, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
+    dictionaries = judging_dictionaries(listed, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
     given = read_sets(parallel, langs, sentences or 500, pairs=protocol.reads == "pairs") if parallel else []
     encoder = load_encoder(model, device=device)
     check_softmax(encoder)
     numbers = chosen_layers(asked, encoder.depth)
-    ways = ways_between(given or builtin_sets(encoder, langs, sentences or BUILTIN_SWEPT, seed), directions)
-    entries = [dictionaries.not_given(dictionaries.of(*way.codes), way.codes, encoder) for way in ways]
+    sets = given or builtin_sets(encoder, parse_langs(langs), sentences or BUILTIN_SWEPT, seed=seed)
+    ways = directions_between(sets, directions)
+    entries = [dictionaries.entries(*way.codes, encoder) for way in ways]
     codes = list(dict.fromkeys(code for way in ways for code in way.codes))
     with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
         known = languages_known(
@@ -411,9 +410,7 @@ def sweep(
                 sets=known.sets,
                 references=None if no_bleu else way.references,
                 dictionary=judges,
-                kind=kind,
-                shared_alpha=shared_alpha,
-                positions=positions,
+                options=ShiftOptions(kind=kind, shared_alpha=shared_alpha, positions=positions),
                 protocol=protocol,
                 progress=output.progress,
             )
@@ -433,11 +430,8 @@ def sweep(
         remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
         remarks += [no_bleu] if no_bleu else []
         about = known.sets.about(codes)
-        choices = {}
-        if save_choice and means is not None:
-            text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
-            choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
-            save_choices(means, choices)
+        text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
+        choices = choose_shifts(sweeps, text=text, folder=means) if save_choice and means is not None else {}
         value = {
             "model": model,
             "means": known.origin,
@@ -495,6 +489,7 @@ def erase(
     --out gets index.html, erase.json, erase.svg and the eraser of that layer, eraser.safetensors.
     """
     from isoglot.cli.steer_output import ERASERS, erase_view
+    from isoglot.compare.parallel_sentences import builtin_languages_of, builtin_set
     from isoglot.model import load_encoder
     from isoglot.report.steer_erase import erase_page, erase_svg
     from isoglot.represent import extract
@@ -511,7 +506,9 @@ def erase(
             code="config.conflicting-options",
         )
     encoder = load_encoder(model, device=device)
-    sentences = dict((given[0] if given else builtin_set(encoder, langs, count, seed)).sentences)
+    if not given:
+        given = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=seed)]
+    sentences = dict(given[0].sentences)
     with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
         vectors = {
             code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)

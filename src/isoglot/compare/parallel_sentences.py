@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
-from isoglot.languages.builtin import twin_tags
+from isoglot.core.rng import derive_seed
+from isoglot.languages import LANGUAGES
+from isoglot.languages.builtin import builtin_languages, builtin_rows, twin_tags
+from isoglot.retrieve.parallel_sets import ParallelSet
+from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,3 +85,64 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
     raise InputError(
         f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy=remedy, code="input.too-few"
     )
+
+
+def builtin_languages_of(encoder: EncoderLike) -> list[str]:
+    """Built-in languages and twins that an encoder knows; all built-in languages if it does not say what it knows.
+
+    A twin with other word frequencies (``freq``) has no sentences parallel to other languages and is left out.
+
+    Raises:
+        ConfigError: Fewer than two are built in.
+    """
+    known = encoder.vocabulary.languages
+    codes = [
+        code for code in known or LANGUAGES if code.partition("-x-")[0] in LANGUAGES and "freq" not in code.split("-")
+    ]
+    return _two_or_more(codes, known)
+
+
+def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: int = 0) -> ParallelSet:
+    """Distinct parallel test sentences of built-in languages and twins (:mod:`isoglot.languages.builtin`).
+
+    Raises:
+        ConfigError: A language is not built in, or there is only one.
+    """
+    if len(languages) < 2:
+        raise ConfigError(
+            f"only one language, {', '.join(languages)}",
+            remedy="name two or more, or give parallel files",
+            code="config.other-language",
+        )
+    rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
+    kept = {code: [row[place] for _, row in rows] for place, code in enumerate(languages)}
+    return ParallelSet(name="built-in sentences", sentences=kept, numbers=list(range(1, sentences + 1)))
+
+
+def builtin_sets(
+    encoder: EncoderLike, languages: Sequence[str] = (), sentences: int = SENTENCES, *, seed: int = 0
+) -> list[ParallelSet]:
+    """Built-in sentences of one language with each of the others.
+
+    Args:
+        encoder: The encoder that reads them.
+        languages: The languages, the first being the one that all sets have. Default: those the encoder knows.
+        sentences: The number of sentences of a set.
+        seed: The random seed.
+
+    Raises:
+        ConfigError: Fewer than two languages are built in.
+    """
+    known = encoder.vocabulary.languages
+    first, *others = _two_or_more(list(languages) or list(builtin_languages(known)), known)
+    return [builtin_set([first, other], sentences, seed=seed) for other in others]
+
+
+def _two_or_more(codes: list[str], known: Sequence[str]) -> list[str]:
+    if len(codes) < 2:
+        raise ConfigError(
+            f"the encoder knows {', '.join(known)}, fewer than two of which are built in",
+            remedy="give parallel sentences in its languages",
+            code="config.built-in-language",
+        )
+    return codes

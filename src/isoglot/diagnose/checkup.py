@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoglot.compare.parallel_sentences import builtin_languages_of, builtin_set
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.config import DiagnoseConfig
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers
 from isoglot.diagnose.measurements import EstimateSources, measure
 from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
 from isoglot.diagnose.retrieval import VARIANTS
-from isoglot.diagnose.sentence_vectors import builtin_languages_of, builtin_set, encode_sets
+from isoglot.diagnose.sentence_vectors import encode_sets
 from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.represent.extraction import sentence_pool
 from isoglot.retrieve.estimates import Estimates

@@ -1,22 +1,15 @@
-"""Sentences of a check-up, built-in or the user's without repeated rows, and their vectors in every layer."""
+"""Sentences of a check-up without repeated rows, and their vectors in every layer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from isoglot.compare.parallel_sentences import SENTENCES
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
-from isoglot.core.rng import derive_seed
 from isoglot.diagnose.retrieval import fold_numbers
-from isoglot.languages import LANGUAGES
-from isoglot.languages.builtin import builtin_rows
 from isoglot.represent import extract
 from isoglot.represent.extraction import pool_in_words
-from isoglot.retrieve.parallel_sets import ParallelSet
-from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +22,7 @@ if TYPE_CHECKING:
     from isoglot.represent import Representations
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
+    from isoglot.retrieve.parallel_sets import ParallelSet
 
 FEWEST = 10
 """The smallest number of sentences of a check-up."""
@@ -36,47 +30,10 @@ MOST = 2000
 """Default number of sentences taken from files: intervals of about two points."""
 
 
-def builtin_languages_of(encoder: EncoderLike) -> list[str]:
-    """Built-in languages and twins that an encoder knows; all built-in languages if it does not say what it knows.
-
-    A twin with other word frequencies (``freq``) has no sentences parallel to other languages and is left out.
-
-    Raises:
-        ConfigError: Fewer than two are built in.
-    """
-    known = encoder.vocabulary.languages
-    codes = [
-        code for code in known or LANGUAGES if code.partition("-x-")[0] in LANGUAGES and "freq" not in code.split("-")
-    ]
-    if len(codes) < 2:
-        raise ConfigError(
-            f"the encoder knows {', '.join(known)}, fewer than two of which are built in",
-            remedy="give parallel sentences in its languages",
-            code="config.built-in-language",
-        )
-    return codes
-
-
-def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: int = 0) -> ParallelSet:
-    """Distinct parallel test sentences of built-in languages and twins (:mod:`isoglot.languages.builtin`).
-
-    Raises:
-        ConfigError: A language is not built in, or there is only one.
-    """
-    if len(languages) < 2:
-        raise ConfigError(
-            f"only one language, {', '.join(languages)}",
-            remedy="name two or more, or give parallel files",
-            code="config.other-language",
-        )
-    rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
-    kept = {code: [row[place] for _, row in rows] for place, code in enumerate(languages)}
-    return ParallelSet(name="built-in sentences", sentences=kept, numbers=list(range(1, sentences + 1)))
-
-
 def distinct_rows(given: ParallelSet) -> ParallelSet:
     """Remove rows that repeat a sentence of an earlier row in any language.
 
+    >>> from isoglot.retrieve.parallel_sets import ParallelSet
     >>> rows = ParallelSet(name="x", sentences={"en": ["a", "b"] * 10, "de": list("cdefghijklmnopqrstuv")},
     ...                    numbers=list(range(20)))
     >>> distinct_rows(rows)

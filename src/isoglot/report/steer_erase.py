@@ -13,7 +13,7 @@ from isoglot.steer.erasers.trade_off import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.steer.erasers.trade_off import Traded, TradeOff
+    from isoglot.steer.erasers.trade_off import ErasureScore, TradeOff
 
 _MOST_LINES = 7
 HEAD = ("", "language told, %", "not linearly, %", "translations found, %", "control", "harmonic", "change")
@@ -73,7 +73,7 @@ def erase_finding(shown: TradeOff) -> str:
     return text
 
 
-def figures(row: Traded) -> list[str]:
+def figures(row: ErasureScore) -> list[str]:
     """One way as a line of a table."""
     return [
         way_name(row),
@@ -82,7 +82,7 @@ def figures(row: Traded) -> list[str]:
     ]
 
 
-def way_name(row: Traded) -> str:
+def way_name(row: ErasureScore) -> str:
     """A way as it is called where it is shown."""
     return "as it is" if row.name == NOTHING else row.name
 

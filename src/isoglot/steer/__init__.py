@@ -8,7 +8,6 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.steer.alpha_choice import ChosenAlpha as ChosenAlpha
-    from isoglot.steer.alpha_choice import alpha_by_decoding as alpha_by_decoding
     from isoglot.steer.alpha_choice import alpha_by_dev as alpha_by_dev
     from isoglot.steer.alpha_choice import alpha_by_means as alpha_by_means
     from isoglot.steer.bleu import Bleu as Bleu

@@ -1,15 +1,11 @@
-"""How far to shift: by labelled text of the target language, or by a rule that needs none.
+"""Choice of alpha: by labeled text of the target language, or by a rule that needs no labels.
 
-The second paper tries weights on the target language's development set. That is a choice with labels of the target, so
-it is no longer zero-shot, and :class:`ChosenAlpha` says so. Two rules need nothing but means, or a source text:
-
-- ``nearest-mean``: the least alpha at which a share of the source's tokens, shifted, is nearer to the target's mean
-  than to their own, by a distance that takes their spread into account, as a linear probe does: a direction in which
-  tokens scatter widely says little. Along the probe's direction w a token x gets there at w·(middle − x) / w·d, where d
-  is the difference of the means and the middle lies half-way; were tokens Gaussian, the alpha of a share is 1/2 plus so
-  many standard deviations. It needs no softmax.
-- ``decoded``: the least alpha at which a share of the decoded tokens are the target's: convert rate, found by halving.
-  It needs a softmax, and so knows what the model does with the shift.
+Liu et al. (2020) choose alpha on the target language's development set. That uses labels of the target, so it is not
+zero-shot, and :class:`ChosenAlpha` records it. The rule ``nearest-mean`` needs only the means and covariances: it is
+the smallest alpha at which a given share of the source's tokens, once shifted, is nearer to the target's mean than to
+their own, by the distance of a linear discriminant. Along its direction w a token x crosses the middle at
+w·(middle − x) / w·d, where d is the difference of the means; for Gaussian tokens, the alpha of a share is 1/2 plus a
+number of standard deviations.
 
 Shapes: ``D`` hidden size.
 """
@@ -25,41 +21,30 @@ import numpy as np
 
 from isoglot.compare.language_probe import SHRINKAGE
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.progress import SILENT
-from isoglot.represent.layer_pass import chosen_layers
-from isoglot.steer.scores import convert_rate
-from isoglot.steer.token_translation import known_sets, translate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.core.progress import Progress
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.sentences import Sentences
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifts import Kind
-    from isoglot.steer.token_sets import TokenSets
 
-Rule = Literal["target dev set", "nearest-mean", "decoded"]
-"""What chose an alpha; the first has seen labels of the target language."""
+Rule = Literal["target dev set", "nearest-mean"]
+"""How an alpha was chosen; the first uses labels of the target language."""
 SHARE = 0.9
-"""Of the tokens, that are to be nearer to the target's mean, unless told."""
-DECODED = 0.5
-"""The convert rate to reach, unless told. Farther on, a few frequent words of the target come to stand for all."""
+"""Default share of tokens nearer to the target's mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenAlpha:
-    """An alpha, and what chose it."""
+    """An alpha and the rule that chose it."""
 
     alpha: float
     rule: Rule
     tried: dict[float, float]
-    """what each alpha that was tried came to, by the rule's own figure"""
+    """score of each alpha by the rule"""
 
     @property
     def zero_shot(self) -> bool:
-        """Whether no label of the target language was used."""
+        """Whether no labels of the target language were used."""
         return self.rule != "target dev set"
 
 
@@ -70,12 +55,12 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
     1.0
 
     Args:
-        score: What an alpha comes to there; higher is better.
-        alphas: Those to try; 0 among them, so that not to shift can win.
+        score: Score of an alpha on the development set; higher is better.
+        alphas: Alphas to try; include 0, so that no shift can win.
 
     Raises:
-        ConfigError: There is none to try.
-        InputError: A score is no number.
+        ConfigError: There are no alphas.
+        InputError: A score is NaN.
     """
     if not alphas:
         raise ConfigError("no alpha to try", remedy="give some, such as 0, 0.5, 1, 1.5, 2", code="config.invalid-value")
@@ -83,7 +68,7 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
     for alpha, value in tried.items():
         if math.isnan(value):
             raise InputError(
-                f"the score of alpha {alpha:g} is no number",
+                f"the score of alpha {alpha:g} is NaN",
                 remedy="check the development set",
                 code="input.not-finite",
             )
@@ -91,23 +76,23 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
 
 
 def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *, share: float = SHARE) -> ChosenAlpha:
-    """The least alpha at which that share of tokens is nearer to the target's mean, were tokens Gaussian.
+    """The smallest alpha at which a share of tokens is nearer to the target's mean, for Gaussian tokens.
 
     Args:
-        means: What the encoder's languages are; nothing else is needed.
+        means: Language means with covariances.
         source: The language to shift from.
         target: The language to shift to.
-        layer: Where.
-        share: Of the tokens, above 0 and below 1.
+        layer: Layer of the shift.
+        share: Share of the tokens, between 0 and 1.
 
     Raises:
-        ConfigError: A language has no mean, the layer none, both means are the same, or the share will not do.
+        ConfigError: A language has no mean, the layer none, both means are equal, or the share is out of range.
     """
     _check_share(share)
     difference_D = means.difference(source, target, layer)
     if not difference_D.any():
         raise ConfigError(
-            f"{source} and {target} have the same mean in layer {layer}",
+            f"{source} and {target} have equal means in layer {layer}",
             remedy="choose another layer",
             code="config.not-supported",
         )
@@ -122,68 +107,8 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
     return ChosenAlpha(alpha=alpha, rule="nearest-mean", tried={alpha: share})
 
 
-def alpha_by_decoding(
-    encoder: EncoderLike,
-    sentences: Sentences,
-    source: str,
-    target: str,
-    means: LanguageMeans,
-    *,
-    layer: int = -2,
-    sets: TokenSets | None = None,
-    share: float = DECODED,
-    most: float = 8.0,
-    within: float = 0.05,
-    kind: Kind = "mean",
-    progress: Progress = SILENT,
-) -> ChosenAlpha:
-    """The least alpha at which that share of the decoded tokens are the target's, by halving.
-
-    Args:
-        encoder: Any encoder with a softmax over pieces.
-        sentences: Text of the source language; a hundred sentences will do.
-        source: The language to shift from.
-        target: The language to shift to.
-        means: What the encoder's languages are.
-        layer: Where.
-        sets: Which tokens are whose.
-        share: The convert rate to reach, above 0 and below 1.
-        most: The largest alpha to try; taken where the share is not reached at all.
-        within: How near to the least alpha to come.
-        kind: How tokens move.
-        progress: Shows how far it is.
-
-    Raises:
-        ConfigError: A language has no mean or token set, a layer does not exist, or the share will not do.
-        InputError: There is no sentence, or one is empty.
-    """
-    _check_share(share)
-    (number,) = chosen_layers([layer], encoder.depth)
-    if (known := known_sets(encoder.vocabulary, sets, source, target)) is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
-    tried: dict[float, float] = {}
-
-    def enough(alpha: float) -> bool:
-        made = translate_tokens(
-            encoder, sentences, source, target, means, alpha=alpha, layer=number, sets=known, kind=kind
-        )
-        tried[alpha] = float(np.nan_to_num(convert_rate(made, known, source, target)))
-        return tried[alpha] >= share
-
-    low, high = 0.0, 1.0
-    with progress.task("alpha", total=None, unit="tries") as task:
-        while not enough(high) and high < most:
-            low, high = high, min(2 * high, most)
-            task.advance()
-        while high - low > within and tried[high] >= share:
-            middle = (low + high) / 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-            task.advance()
-    return ChosenAlpha(alpha=high, rule="decoded", tried=dict(sorted(tried.items())))
-
-
 def _check_share(share: float) -> None:
     if not 0 < share < 1:
         raise ConfigError(
-            f"a share of {share}", remedy="give one above 0 and below 1, such as 0.9", code="config.invalid-value"
+            f"a share of {share}", remedy="give a number between 0 and 1, such as 0.9", code="config.invalid-value"
         )

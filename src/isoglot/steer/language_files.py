@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.measured_shifts import ShiftChoice
+    from isoglot.steer.sweep import Sweep
     from isoglot.steer.token_sets import TokenSets
 
 MEANS, SETS = "means.safetensors", "token_sets.json"
@@ -52,15 +53,24 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
-def save_choices(folder: Path, choices: Mapping[str, ShiftChoice]) -> Path:
-    """Keep with the means in a folder which layer and alpha to take; returns their file.
+def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> dict[str, ShiftChoice]:
+    """Choose layer and alpha for the languages of each sweep, and store the choices with the means in a folder.
+
+    Args:
+        sweeps: Scored shifts with BLEU-1.
+        text: Description of their sentences.
+        folder: Folder of the means.
 
     Raises:
-        StorageError: There are no means, or they cannot be written.
+        ConfigError: A sweep has no cell to choose.
+        StorageError: The folder has no means, or they cannot be written.
     """
+    from isoglot.steer.measured_shifts import choose_shift
+
+    choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
     file = (folder.parent if folder.name == MEANS else folder) / MEANS
     read_known(folder)[0].with_choices(choices).save(file)
-    return file
+    return choices
 
 
 def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
@@ -94,7 +104,7 @@ def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:
     return None if folder is None or not (folder / MEANS).exists() else read_known(folder)
 
 
-class Known(NamedTuple):
+class KnownLanguages(NamedTuple):
     """Means and token sets of languages, and where they come from."""
 
     means: LanguageMeans
@@ -113,7 +123,7 @@ def languages_known(
     threshold: int | None = None,
     seed: int = 0,
     progress: Progress = SILENT,
-) -> Known:
+) -> KnownLanguages:
     """Find means and token sets of some languages: in a folder, beside the model, or estimated from built-in text.
 
     Args:
@@ -136,12 +146,12 @@ def languages_known(
         means.check_encoder(encoder)
         for code in languages:
             means.count(code)  # refused here by name, before any sentence is read
-        return Known(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
+        return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
     own = own_known(model) if learn_from is None else None
     if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
         means, sets = own
         means.check_encoder(encoder)
-        return Known(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
+        return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
     from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
@@ -158,7 +168,7 @@ def languages_known(
     texts = builtin_text(languages, learn_from, seed=seed)
     means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
     known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
-    return Known(means, known, f"{learn_from:,} built-in sentences of each language")
+    return KnownLanguages(means, known, f"{learn_from:,} built-in sentences of each language")
 
 
 class PackedExport(NamedTuple):

@@ -195,7 +195,7 @@ def scored(
     return Scores(**found)
 
 
-def _judged(verdict: Verdict, same_N: np.ndarray, switched_N: np.ndarray, rate: float) -> dict[str, Any]:
+def _judged(verdict: TokenVerdicts, same_N: np.ndarray, switched_N: np.ndarray, rate: float) -> dict[str, Any]:
     judged_N = switched_N & verdict.covered_N
     judged = int(judged_N.sum())
     right = int((verdict.right_N & judged_N).sum())
@@ -216,16 +216,16 @@ def _judged(verdict: Verdict, same_N: np.ndarray, switched_N: np.ndarray, rate: 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TokenVerdicts:
     """Of every token: whether the dictionary has its source word, and whether it is right, or begins what would be."""
 
     covered_N: np.ndarray
     right_N: np.ndarray
     begun_N: np.ndarray
 
-    def of(self, kept_N: np.ndarray) -> Verdict:
+    def of(self, kept_N: np.ndarray) -> TokenVerdicts:
         """The verdict on some of the tokens."""
-        return Verdict(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
+        return TokenVerdicts(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
 
 
 class Judge:
@@ -264,7 +264,7 @@ class Judge:
                     spans.append((first, last, word.lower(), translations))
             self._spans.append(spans)
 
-    def verdict(self, made: Sequence[np.ndarray]) -> Verdict:
+    def verdict(self, made: Sequence[np.ndarray]) -> TokenVerdicts:
         """Look at what came out at every position that has a word of the dictionary."""
         covered, right, begun = [], [], []
         for ids_N, spans in zip(made, self._spans, strict=True):
@@ -281,7 +281,7 @@ class Judge:
             covered.append(covered_N)
             right.append(right_N)
             begun.append(begun_N)
-        return Verdict(np.concatenate(covered), np.concatenate(right), np.concatenate(begun))
+        return TokenVerdicts(np.concatenate(covered), np.concatenate(right), np.concatenate(begun))
 
     def _output_words(self, ids_N: np.ndarray, ids: list[int]) -> list[str]:
         """The word of the output at every position, in lower case."""

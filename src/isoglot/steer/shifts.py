@@ -148,17 +148,30 @@ class Shift:
         return self._ready[key]
 
 
+def _check_finite(name: str, number: float) -> None:
+    if not math.isfinite(number):
+        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5", code="config.invalid-value")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShiftOptions:
-    """How tokens are shifted: what :func:`shift` takes beside layers and alpha, and says more about.
+    """Options of a shift.
+
+    Args:
+        kind: How tokens move.
+        shared: Ids of tokens that both languages have, which get an alpha of their own. Default: none, or if
+            ``shared_alpha`` is given, those in the token sets of both languages.
+        shared_alpha: Alpha of the shared tokens. Default: 0 if ``shared`` is given, else that of all tokens.
+        positions: Which positions move.
+        other_encoder: Whether means of an encoder with other weights are accepted.
 
     Raises:
-        ConfigError: There is no such option.
+        ConfigError: An option does not exist.
     """
 
     kind: Kind = "mean"
     shared: Collection[int] | None = None
-    shared_alpha: float = 0.0
+    shared_alpha: float | None = None
     positions: Positions = "all"
     other_encoder: OtherEncoder = "refuse"
 
@@ -174,7 +187,10 @@ class ShiftOptions:
                     remedy=f"choose one of {', '.join(choices)}",
                     code="config.unknown-name",
                 )
-        _check_finite("shared_alpha", self.shared_alpha)
+        _check_finite("shared_alpha", self.shared_alpha or 0.0)
+
+
+DEFAULT_SHIFT = ShiftOptions()
 
 
 def make_shift(
@@ -267,11 +283,6 @@ def _made(
     return found
 
 
-def _check_finite(name: str, number: float) -> None:
-    if not math.isfinite(number):
-        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5", code="config.invalid-value")
-
-
 def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.Tensor | None:
     """The alpha of each id, or None where all have the same."""
     if options.shared is None and options.positions == "all":
@@ -287,7 +298,7 @@ def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.
                 remedy=f"give ids from 0 to {len(alphas_V) - 1}",
                 code="config.unknown-name",
             )
-        alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha)
+        alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha or 0.0)
     special = torch.tensor(sorted(vocabulary.special.values()))
     # Special tokens are in every language's text; that does not make them words of two languages.
     alphas_V[special] = 0.0 if options.positions == "tokens" else float(alpha)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.steer.bleu import bleu_1, bleu_interval, check_references
 from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
 from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
-from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
-from isoglot.steer.token_translation import Translation, known_sets, shift_options
+from isoglot.steer.shifted_pass import Cell, Seconds
+from isoglot.steer.shifts import DEFAULT_SHIFT
+from isoglot.steer.token_translation import Translation, known_sets, translate_grid, unknown_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isoglot.steer.decoding_protocol import TranslationProtocol
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.scores import Dictionary
-    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.steer.shifts import Kind, ShiftOptions
     from isoglot.steer.token_sets import TokenSets
 
 Figure = Literal["convert_rate", "bleu", "headline", "precision", "begun", "neither", "distinct", "kept", "harmonic"]
@@ -226,10 +226,7 @@ def sweep_shifts(
     sets: TokenSets | None = None,
     references: Sequence[str] | None = None,
     dictionary: Dictionary | None = None,
-    kind: Kind = "mean",
-    shared_alpha: float | None = None,
-    positions: Positions = "all",
-    other_encoder: OtherEncoder = "refuse",
+    options: ShiftOptions = DEFAULT_SHIFT,
     protocol: TranslationProtocol = PROTOCOLS["default"],
     length: int | None = None,
     batch_tokens: int | None = None,
@@ -238,36 +235,32 @@ def sweep_shifts(
     """Translate sentences with every layer and alpha, and score each.
 
     Args:
-        encoder: Any encoder with a softmax over pieces.
-        sentences: Texts, or a file with one a line.
+        encoder: Any encoder with a language modeling head.
+        sentences: Texts, or a file with one per line.
         source: Their language.
-        target: The language to go to.
-        means: What the encoder's languages are.
-        layers: Where, one at a time; 0 is the embeddings.
-        alphas: How far; negative ones go the other way.
-        sets: Which tokens are whose; by default by the text the vocabulary was made from.
-        references: The sentences in the target language, for BLEU-1.
-        dictionary: From source to target, for precision and the headline.
-        kind: How tokens move.
-        shared_alpha: An alpha of their own for tokens that both languages have.
-        positions: Which positions move.
-        other_encoder: What to do with means of other weights.
-        protocol: What goes in, what is decoded, and what BLEU-1 counts.
-        length: Tokens of a sentence at most.
-        batch_tokens: Tokens of a batch.
-        progress: Shows how far it is.
+        target: The language to shift to.
+        means: Language means of the encoder.
+        layers: Layers at which states are shifted, one at a time; 0 is the embeddings.
+        alphas: Lengths of the shift; negative ones shift away from the target.
+        sets: Tokens of each language. Default: by the text the vocabulary was trained on.
+        references: Translations of the sentences, for BLEU-1.
+        dictionary: Word translations from source to target, for precision and headline.
+        options: Kind of shift and positions.
+        protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
+        length: Maximum number of tokens of a sentence.
+        batch_tokens: Tokens per batch.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: As :func:`translate_tokens`; or nobody knows which tokens are whose.
-        InputError: There is no sentence, one is empty, the dictionary is, or there are not as many references.
-        MissingPartError: sacrebleu is not installed, and there are references.
+        ConfigError: As :func:`translate_tokens`; or the tokens of each language are not known.
+        InputError: There is no sentence, one is empty, the dictionary is empty, or the number of references differs.
+        MissingPartError: There are references and sacrebleu is not installed.
     """
-    sets = known_sets(encoder.vocabulary, sets, source, target)
-    if sets is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
+    if known_sets(encoder.vocabulary, sets, source, target) is None:
+        raise unknown_tokens()
     if references is not None and not isinstance(sentences, str) and hasattr(sentences, "__len__"):
         check_references(len(sentences), len(references))
-    decoded = decode_shifted(
+    translations, seconds = translate_grid(
         encoder,
         sentences,
         source,
@@ -275,40 +268,36 @@ def sweep_shifts(
         means,
         layers=layers,
         alphas=alphas,
-        options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        sets=sets,
+        options=options,
         protocol=protocol,
         length=length,
         batch_tokens=batch_tokens,
         progress=progress,
     )
-    codes = language_code(source), language_code(target)
-    vocabulary = encoder.vocabulary
-    translations = {
-        cell: Translation(*codes, *cell, kind, decoded.given, made, vocabulary, sets, decoded.cut)
-        for cell, made in decoded.made.items()
-    }
+    first = next(iter(translations.values()))
     begin = time.perf_counter()
     source_bleu, counted = None, protocol.bleu_tokens
     if references is not None:
         if protocol.reads == "pairs":
             references = [" ".join(two_columns(line) or [line]) for line in references]
-        unchanged = next(iter(translations.values())).sources
-        source_bleu = bleu_1(unchanged, references, codes[1], tokens=counted, vocabulary=vocabulary)
-    judge = None if dictionary is None else Judge(vocabulary, decoded.given, dictionary, codes[1])
+        source_bleu = bleu_1(first.sources, references, first.target, tokens=counted, vocabulary=first.vocabulary)
+    judge = None if dictionary is None else Judge(first.vocabulary, first.given, dictionary, first.target)
     with progress.task("score", total=len(translations), unit="cells") as task:
         scores = {}
         for cell, translation in translations.items():
             scores[cell] = scored(translation, judge=judge, references=references, bleu_tokens=counted)
             task.advance()
-    decoded.seconds.scoring = time.perf_counter() - begin
+    seconds.scoring = time.perf_counter() - begin
     return Sweep(
-        *codes,
-        kind,
+        first.source,
+        first.target,
+        first.kind,
         tuple(dict.fromkeys(cell.layer for cell in scores)),
         tuple(dict.fromkeys(cell.alpha for cell in scores)),
         scores,
         translations,
-        decoded.seconds,
+        seconds,
         references,
         source_bleu,
         protocol,

@@ -6,19 +6,18 @@ Liu et al. 2020 call it unsupervised token translation. Nothing is masked, and n
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, counted
-from isoglot.represent.layer_pass import chosen_layers
 from isoglot.steer.decoding_protocol import PROTOCOLS
 from isoglot.steer.language_files import languages_known
 from isoglot.steer.measured_shifts import shift_to_use
-from isoglot.steer.shifted_pass import Cell, decode_shifted
-from isoglot.steer.shifts import ShiftOptions
+from isoglot.steer.shifted_pass import decode_shifted
+from isoglot.steer.shifts import DEFAULT_SHIFT
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:
@@ -28,11 +27,13 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.decoding_protocol import TranslationProtocol
-    from isoglot.steer.language_files import Known
+    from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.steer.shifted_pass import Cell, Seconds
+    from isoglot.steer.shifts import Kind, ShiftOptions
     from isoglot.vocab import Vocabulary
 
 Belongs = Literal["source", "target", "both", "neither", "unknown"]
@@ -173,7 +174,7 @@ def translate(
 
 
 @lru_cache(maxsize=4)
-def _opened(model: str, device: str, *languages: str) -> tuple[EncoderLike, Known]:
+def _opened(model: str, device: str, *languages: str) -> tuple[EncoderLike, KnownLanguages]:
     from isoglot.model import load_encoder
 
     encoder = load_encoder(model, device=device)
@@ -190,80 +191,117 @@ def translate_tokens(
     alpha: float | None = None,
     layer: int | None = None,
     sets: TokenSets | None = None,
-    kind: Kind = "mean",
-    shared_alpha: float | None = None,
-    positions: Positions = "all",
-    other_encoder: OtherEncoder = "refuse",
+    options: ShiftOptions = DEFAULT_SHIFT,
     protocol: TranslationProtocol = PROTOCOLS["default"],
     length: int | None = None,
     batch_tokens: int | None = None,
     progress: Progress = SILENT,
 ) -> Translation:
-    """Shift sentences to another language and decode every position.
+    """Shift sentences to another language and decode every position: one cell of :func:`translate_grid`.
 
     Args:
-        encoder: Any encoder with a softmax over pieces.
-        sentences: Texts, or a file with one a line.
+        encoder: Any encoder with a language modeling head.
+        sentences: Texts, or a file with one per line.
         source: Their language.
-        target: The language to go to.
-        means: What the encoder's languages are.
-        alpha: How far; more than 1 goes past the target, less than 0 the other way. By default what was measured for
-            these languages and is kept with the means (:attr:`LanguageMeans.choices`), else 1.
-        layer: Where; negative ones from the end. By default what was measured, else the last but one, the paper's 11
-            of 12.
-        sets: Which tokens are whose; by default by the text the vocabulary was made from, if it knows that.
-        kind: How tokens move.
-        shared_alpha: An alpha of their own for tokens that both languages have; by default they have none.
-        positions: Which positions move; the paper's default is all.
-        other_encoder: What to do with means of other weights.
-        protocol: What goes in and what is decoded.
-        length: Tokens of a sentence at most.
-        batch_tokens: Tokens of a batch.
-        progress: Shows how far it is.
+        target: The language to shift to.
+        means: Language means of the encoder.
+        alpha: Length of the shift as a multiple of the difference of the means; negative values shift away from the
+            target. Default: as measured for these languages (:attr:`LanguageMeans.choices`), else 1.
+        layer: Layer at which states are shifted; negative numbers count from the end. Default: as measured, else the
+            last but one, the paper's 11 of 12.
+        sets: Tokens of each language. Default: by the text the vocabulary was trained on, if that is recorded.
+        options: Kind of shift and positions.
+        protocol: Input and decoded positions.
+        length: Maximum number of tokens of a sentence.
+        batch_tokens: Tokens per batch.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: A language has no mean or no token set, a layer does not exist, or an option will not do.
+        ConfigError: A language has no mean or no token set, a layer does not exist, or an option is invalid.
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
     used = shift_to_use(
-        means, source, target, kind=kind, layer=layer, alphas=None if alpha is None else [alpha], fallback=[1.0]
+        means,
+        source,
+        target,
+        kind=options.kind,
+        layer=layer,
+        alphas=None if alpha is None else [alpha],
+        fallback=[1.0],
     )
-    (number,), (alpha,) = chosen_layers([used.layer], encoder.depth), used.alphas
+    found, _ = translate_grid(
+        encoder,
+        sentences,
+        source,
+        target,
+        means,
+        layers=[used.layer],
+        alphas=used.alphas,
+        sets=sets,
+        options=options,
+        protocol=protocol,
+        length=length,
+        batch_tokens=batch_tokens,
+        progress=progress,
+    )
+    (translation,) = found.values()
+    return translation
+
+
+def translate_grid(
+    encoder: EncoderLike,
+    sentences: Sentences,
+    source: str,
+    target: str,
+    means: LanguageMeans,
+    *,
+    layers: Layers,
+    alphas: Sequence[float],
+    sets: TokenSets | None = None,
+    options: ShiftOptions = DEFAULT_SHIFT,
+    protocol: TranslationProtocol = PROTOCOLS["default"],
+    length: int | None = None,
+    batch_tokens: int | None = None,
+    progress: Progress = SILENT,
+) -> tuple[dict[Cell, Translation], Seconds]:
+    """Translate with every layer and alpha; arguments are those of :func:`translate_tokens`.
+
+    Returns:
+        The translations by layer and alpha, and the time they took.
+    """
     sets = known_sets(encoder.vocabulary, sets, source, target)
+    if options.shared_alpha is not None and options.shared is None:
+        if sets is None:
+            raise unknown_tokens()
+        options = replace(options, shared=sets.shared(source, target).tolist())
     decoded = decode_shifted(
         encoder,
         sentences,
         source,
         target,
         means,
-        layers=[number],
-        alphas=[alpha],
-        options=shift_options(sets, source, target, kind, shared_alpha, positions, other_encoder),
+        layers=layers,
+        alphas=alphas,
+        options=options,
         protocol=protocol,
         length=length,
         batch_tokens=batch_tokens,
         progress=progress,
     )
-    return Translation(
-        language_code(source),
-        language_code(target),
-        number,
-        float(alpha),
-        kind,
-        decoded.given,
-        decoded.made[Cell(number, float(alpha))],
-        encoder.vocabulary,
-        sets,
-        decoded.cut,
-    )
+    codes = language_code(source), language_code(target)
+    translations = {
+        cell: Translation(*codes, *cell, options.kind, decoded.given, made, encoder.vocabulary, sets, decoded.cut)
+        for cell, made in decoded.made.items()
+    }
+    return translations, decoded.seconds
 
 
 def known_sets(vocabulary: Vocabulary, sets: TokenSets | None, source: str, target: str) -> TokenSets | None:
-    """The token sets to use, once it is known that they have both languages; None if there are none.
+    """The token sets to use: those given, else the vocabulary's if it has both languages, else None.
 
     Raises:
-        ConfigError: Those given do not have them, have no token of one, or are of another vocabulary.
+        ConfigError: Given token sets lack a language, have no token of one, or belong to another vocabulary.
     """
     if sets is None:
         found = TokenSets.from_vocabulary(vocabulary)
@@ -274,27 +312,8 @@ def known_sets(vocabulary: Vocabulary, sets: TokenSets | None, source: str, targ
     return sets
 
 
-def shift_options(
-    sets: TokenSets | None,
-    source: str,
-    target: str,
-    kind: Kind,
-    shared_alpha: float | None,
-    positions: Positions,
-    other_encoder: OtherEncoder,
-) -> ShiftOptions:
-    """The options of a shift; tokens that both languages have are looked up only where they are treated apart.
-
-    Raises:
-        ConfigError: They are to be treated apart, and nobody knows which they are.
-    """
-    if shared_alpha is None:
-        return ShiftOptions(kind=kind, positions=positions, other_encoder=other_encoder)
-    if sets is None:
-        raise ConfigError(
-            "which tokens both languages have is not known", remedy="give token sets", code="config.missing-data"
-        )
-    shared = sets.shared(source, target).tolist()
-    return ShiftOptions(
-        kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions, other_encoder=other_encoder
+def unknown_tokens() -> ConfigError:
+    """The error where token sets are needed and missing."""
+    return ConfigError(
+        "the tokens of each language are not known", remedy="give token sets", code="config.missing-data"
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILE = "eraser.safetensors"
 
 
-class Spread(NamedTuple):
+class MomentsByLanguage(NamedTuple):
     """How the rows of each language lie, in float64."""
 
     languages: tuple[str, ...]
@@ -113,7 +113,7 @@ class Eraser(Estimator):
         """
         eraser = cls(**options)
         codes = means.languages if languages is None else tuple(dict.fromkeys(map(language_code, languages)))
-        spread = Spread(
+        spread = MomentsByLanguage(
             codes,
             torch.tensor([means.count(code) for code in codes], dtype=torch.float64),
             torch.from_numpy(np.stack([means.mean(code, layer) for code in codes])) if codes else torch.empty(0, 0),
@@ -244,7 +244,7 @@ class Eraser(Estimator):
     def _settle(self) -> None:
         """Work out what the sums say."""
         found = {code: self._statistics[code].result() for code in sorted(self._statistics)}
-        spread = Spread(
+        spread = MomentsByLanguage(
             tuple(found),
             torch.tensor([moments.count for moments in found.values()], dtype=torch.float64),
             torch.from_numpy(np.concatenate([moments.means_LD for moments in found.values()])),
@@ -253,7 +253,7 @@ class Eraser(Estimator):
         assert self._like is not None  # noqa: S101 - for the type checker
         self._learn_from(spread, self._like)
 
-    def _learn_from(self, spread: Spread, like: Array) -> None:
+    def _learn_from(self, spread: MomentsByLanguage, like: Array) -> None:
         self.check_options()
         if len(spread.languages) < 2:
             only = f"only {spread.languages[0]}" if spread.languages else "no language"
@@ -285,7 +285,7 @@ class Eraser(Estimator):
         return numbers[of_N]
 
     @abstractmethod
-    def _learn(self, spread: Spread) -> dict[str, Any]:
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         """What is learned, by name."""
 
     @abstractmethod

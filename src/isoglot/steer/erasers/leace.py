@@ -19,7 +19,7 @@ from isoglot.steer.erasers.eraser import Eraser
 
 if TYPE_CHECKING:
     from isoglot.core.arrays import Array
-    from isoglot.steer.erasers.eraser import Spread
+    from isoglot.steer.erasers.eraser import MomentsByLanguage
 
 _NONE = 1e-10  # a correlation with a language below this is rounding
 
@@ -49,7 +49,7 @@ class LEACE(Eraser):
         left_DR, right_RD = self._tensor("left_", like), self._tensor("right_", like)
         return torch.eye(self.width_, dtype=torch.float64) - left_DR @ right_RD
 
-    def _learn(self, spread: Spread) -> dict[str, Any]:
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         share_K = spread.counts_K / spread.counts_K.sum()
         mean_D = share_K @ spread.means_KD
         apart_KD = spread.means_KD - mean_D

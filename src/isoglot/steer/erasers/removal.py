@@ -33,7 +33,7 @@ from isoglot.steer.erasers.eraser import Eraser
 
 if TYPE_CHECKING:
     from isoglot.core.arrays import Array
-    from isoglot.steer.erasers.eraser import Spread
+    from isoglot.steer.erasers.eraser import MomentsByLanguage
 
 Onto = Literal["origin", "common"]
 
@@ -60,7 +60,7 @@ class MeanRemoval(Eraser):
 
     means_: Array = field(init=False, repr=False)
 
-    def _learn(self, spread: Spread) -> dict[str, Any]:
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         means_KD = spread.means_KD
         return {"means_": means_KD - means_KD.mean(dim=0) if self.onto == "common" else means_KD}
 
@@ -85,7 +85,7 @@ class LSAR(Eraser):
     basis_: Array = field(init=False, repr=False)
     common_: Array = field(init=False, repr=False)
 
-    def _learn(self, spread: Spread) -> dict[str, Any]:
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         most = min(len(spread.languages) - 1, spread.means_KD.shape[1])
         rank = most if self.rank is None else self.rank
         if rank > most:
@@ -121,7 +121,7 @@ class LIR(Eraser):
 
     directions_: Array = field(init=False, repr=False)
 
-    def _learn(self, spread: Spread) -> dict[str, Any]:
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         width = spread.means_KD.shape[1]
         if self.rank > width:
             raise InputError(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isoglot.steer.erasers.eraser import Eraser
 
     Rows = Mapping[str, np.ndarray]
-    Way = Callable[[Rows], Callable[[str, np.ndarray], np.ndarray]]
+    Removal = Callable[[Rows], Callable[[str, np.ndarray], np.ndarray]]
 
 NOTHING = "nothing"
 """The name of leaving everything as it is: the row that the others are compared with."""
@@ -50,7 +50,7 @@ _FEWEST = 10  # sentences, below which folds say nothing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traded:
+class ErasureScore:
     """What one way to take the language out came to."""
 
     name: str
@@ -76,7 +76,7 @@ class TradeOff:
     sentences: int
     folds: int
     layer: int | None
-    rows: tuple[Traded, ...]
+    rows: tuple[ErasureScore, ...]
 
     @property
     def chance(self) -> float:
@@ -84,16 +84,16 @@ class TradeOff:
         return 1 / len(self.languages)
 
     @property
-    def before(self) -> Traded:
+    def before(self) -> ErasureScore:
         """Everything as it is."""
         return self.of(NOTHING)
 
     @property
-    def best(self) -> Traded:
+    def best(self) -> ErasureScore:
         """The best harmonic mean of control and retrieval; among equals the least change."""
         return max(self.rows, key=lambda row: row.rank)
 
-    def of(self, name: str) -> Traded:
+    def of(self, name: str) -> ErasureScore:
         """One of them by its name.
 
         Raises:
@@ -235,9 +235,9 @@ def labelled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
 # --- the ways ---
 
 
-def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Way]:
+def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
     """Each learns from rows and gives a function of a language and its rows."""
-    ways: dict[str, Way] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
+    ways: dict[str, Removal] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
     for name, eraser in erasers.items():
         ways[name] = _erased(eraser)
     for alpha in alphas:
@@ -246,7 +246,7 @@ def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) ->
     return ways
 
 
-def _erased(eraser: Eraser) -> Way:
+def _erased(eraser: Eraser) -> Removal:
     def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
         fitted = eraser.clone().fit(*labelled(rows))
         return lambda code, X_ND: fitted.transform(X_ND, [code] * len(X_ND))
@@ -254,7 +254,7 @@ def _erased(eraser: Eraser) -> Way:
     return learn
 
 
-def _shifted(pivot: str, alpha: float) -> Way:
+def _shifted(pivot: str, alpha: float) -> Removal:
     def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
         steps = {code: alpha * (rows[pivot].mean(axis=0) - X_ND.mean(axis=0)) for code, X_ND in rows.items()}
         return lambda code, X_ND: X_ND + steps[code]
@@ -262,7 +262,7 @@ def _shifted(pivot: str, alpha: float) -> Way:
     return learn
 
 
-def _transported(pivot: str) -> Way:
+def _transported(pivot: str) -> Removal:
     def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
         means = {code: X_ND.mean(axis=0) for code, X_ND in rows.items()}
         spreads = {code: np.cov(X_ND, rowvar=False) for code, X_ND in rows.items()}
@@ -282,7 +282,7 @@ def _transported(pivot: str) -> Way:
 # --- what they come to ---
 
 
-def _traded(name: str, way: Way, rows: Rows, fold_N: np.ndarray) -> Traded:
+def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureScore:
     told, spread, hits = [], [], []
     moved = total = 0.0
     for fold in range(int(fold_N.max()) + 1):
@@ -304,7 +304,7 @@ def _traded(name: str, way: Way, rows: Rows, fold_N: np.ndarray) -> Traded:
     probe, retrieval = float(np.mean(told)), float(np.mean(hits))
     chance = 1 / len(rows)
     control = min(max((1 - probe) / (1 - chance), 0.0), 1.0)
-    return Traded(
+    return ErasureScore(
         name=name,
         probe=probe,
         spread=float(np.mean(spread)),
