@@ -11,8 +11,7 @@ from typing import Literal
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from isoglot.diagnose import Checkup, DiagnoseConfig, all_findings, diagnose
-from isoglot.diagnose.sentence_vectors import builtin_set
+from isoglot.diagnose import Checkup, DiagnoseConfig, all_findings, builtin_set, diagnose
 from isoglot.languages import parallel
 from isoglot.model import Encoder, encoder_config
 from isoglot.report.diagnosis import diagnosis_page

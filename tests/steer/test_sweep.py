@@ -41,7 +41,7 @@ def test_a_sweep_is_one_by_one_exactly(encoder: EncoderLike, means, texts, sets,
     assert swept.layers == tuple(range(encoder.depth + 1))
     assert swept.alphas == ALPHAS
     for cell, scores in swept.scores.items():
-        at = {"layer": cell.layer, "alpha": cell.alpha}
+        at: dict[str, Any] = {"layer": cell.layer, "alpha": cell.alpha}
         alone = translate_tokens(
             encoder, texts["en"], "en", "fr", means, **at, sets=sets, options=ShiftOptions(**options)
         )

@@ -493,7 +493,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.steer_erase import erase_page, erase_svg
     from isoglot.represent import extract
-    from isoglot.steer.erasers.trade_off import default_erasers, labelled, trade_offs
+    from isoglot.steer.erasers.trade_off import default_erasers, labeled, trade_offs
 
     output = Output(json=json, quiet=quiet)
     alphas = parse_alphas(alpha, (1.0,))
@@ -527,7 +527,7 @@ def erase(
         if run is not None and out is not None:
             layer = next(iter(vectors.values())).layers[found.index(shown)]
             rows = {code: each[layer] for code, each in vectors.items()}
-            fitted = default_erasers()[chosen].fit(*labelled(rows))
+            fitted = default_erasers()[chosen].fit(*labeled(rows))
             fitted.save(run.folder / ERASER)
             saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
             texts = {

@@ -1,4 +1,4 @@
-"""Language as a direction that can be added, removed or swapped: means, shifts, erasers, token translation."""
+"""Language as a direction in hidden states: language means, shifts between languages, erasers, token translation."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""BLEU-1: how many words of a text are in its reference, by sacrebleu, which signs what it did.
+"""BLEU-1 by sacrebleu, with its signature.
 
-It says nothing of their order, and a text in the source language scores what the two languages share: names, numbers,
-punctuation. How much that is depends on what counts as a word, so scores stand beside that of the unchanged source.
+It ignores word order, and a text in the source language scores what the two languages share: names, numbers,
+punctuation. How much that is depends on the tokenization, so scores are reported with that of the unchanged source.
 
 Shapes: ``N`` sentences.
 """
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 BleuTokens = Literal["standard", "whitespace", "words", "subword"]
-"""``standard``: sacrebleu's tokenizer 13a, which cuts off punctuation; ``whitespace``: what stands between blanks,
-punctuation included; ``words``: the same with punctuation removed; ``subword``: the encoder's own subwords. Where words
-have no blanks between them, the first three count characters."""
-# sacrebleu's own tokenizers for Japanese and Korean need dictionaries that it does not bring.
+"""``standard``: sacrebleu's tokenizer 13a, which separates punctuation; ``whitespace``: split by whitespace,
+punctuation included; ``words``: the same without punctuation; ``subword``: the encoder's subwords. In languages written
+without spaces, the first three count characters."""
+# sacrebleu's own tokenizers for Japanese and Korean need dictionaries that are not installed with it.
 _TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char", "lo": "char", "km": "char", "my": "char"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """A score from 0 to 100, and sacrebleu's signature with the order, and what was counted, before it."""
+    """A score from 0 to 100 with its signature: order and tokens, then sacrebleu's."""
 
     score: float
     signature: str
@@ -47,17 +47,17 @@ def bleu_1(
     tokens: BleuTokens = "standard",
     vocabulary: Vocabulary | None = None,
 ) -> Bleu:
-    """BLEU of order 1 of a whole set of sentences.
+    """Corpus BLEU of order 1.
 
     Args:
-        texts: What was made.
-        references: What it should be, one for each.
-        language: Theirs, which decides how words are found: in Chinese every character is one.
-        tokens: What is counted.
-        vocabulary: Whose subwords, where these are counted.
+        texts: Hypotheses.
+        references: One reference for each.
+        language: Their language, which decides the tokenizer: in Chinese every character is a token.
+        tokens: Tokens that are counted.
+        vocabulary: Vocabulary of the subwords, if these are counted.
 
     Raises:
-        ConfigError: Subwords are to be counted, and no vocabulary is given.
+        ConfigError: Subwords are counted and no vocabulary is given.
         InputError: There are not as many references.
         MissingPartError: sacrebleu is not installed.
     """
@@ -80,15 +80,15 @@ def bleu_interval(
     vocabulary: Vocabulary | None = None,
     draws_MN: np.ndarray,
 ) -> tuple[float, float]:
-    """The 95 % interval of BLEU-1 over resampled sentences (percentile bootstrap).
+    """Bootstrap 95 % confidence interval of BLEU-1 over sentences (percentile method).
 
     Args:
-        texts: What was made.
-        references: What it should be.
-        language: Theirs.
-        tokens: What is counted.
-        vocabulary: Whose subwords, where these are counted.
-        draws_MN: The sentences of each resample, by number.
+        texts: Hypotheses.
+        references: One reference for each.
+        language: Their language.
+        tokens: Tokens that are counted.
+        vocabulary: Vocabulary of the subwords, if these are counted.
+        draws_MN: Indices of the sentences of each resample.
     """
     import numpy as np
 
@@ -105,7 +105,7 @@ def bleu_parts(
     tokens: BleuTokens = "standard",
     vocabulary: Vocabulary | None = None,
 ) -> np.ndarray:
-    """Tokens of each sentence that are right, that were made, and of the reference (N × 3).
+    """Matching tokens, hypothesis length and reference length of each sentence (N × 3).
 
     :func:`bleu_of_parts` of their sum over a set of sentences is the set's BLEU-1.
     """
@@ -131,19 +131,19 @@ def _metric(language: str, tokens: BleuTokens, **options: bool) -> Any:  # noqa:
     spaced = "13a" if tokens == "standard" else "none"
     unspaced = _TOKENIZERS.get(language_code(language).partition("-")[0])
     tokenizer = spaced if tokens == "subword" else unspaced or spaced
-    # Forced: what looks tokenized to it is what we mean.
+    # force: do not warn about input that looks tokenized.
     return import_part("sacrebleu.metrics").BLEU(tokenize=tokenizer, max_ngram_order=1, force=True, **options)
 
 
 def _counted(texts: Sequence[str], language: str, tokens: BleuTokens, vocabulary: Vocabulary | None) -> list[str]:
-    """The texts with a blank between what is counted."""
+    """Texts with spaces between the tokens that are counted."""
     if tokens == "words":
         return [" ".join("".join(" " if _is_sign(sign) else sign for sign in text).split()) for text in texts]
     if tokens != "subword":
         return list(texts)
     if vocabulary is None:
         raise ConfigError(
-            "BLEU-1 of subwords without a vocabulary", remedy="give the encoder's", code="config.missing-option"
+            "BLEU-1 of subwords needs a vocabulary", remedy="give the encoder's", code="config.missing-option"
         )
     return [" ".join(map(str, ids)) for ids in vocabulary.encode_batch(list(texts), language)]
 
@@ -153,7 +153,7 @@ def _is_sign(sign: str) -> bool:
 
 
 def why_no_bleu() -> str | None:
-    """Why BLEU-1 cannot be had here, with the remedy, for who would rather do without; None where it can."""
+    """Why BLEU-1 is not available, with the remedy; None if it is."""
     try:
         import_part("sacrebleu")
     except MissingPartError as error:
@@ -162,10 +162,10 @@ def why_no_bleu() -> str | None:
 
 
 def check_references(sentences: int, references: int) -> None:
-    """Refuse references that are not one for each sentence, before any work is done.
+    """Check that there is one reference per sentence.
 
     Raises:
-        InputError: They are not.
+        InputError: The numbers differ.
     """
     if sentences != references:
         raise InputError(

@@ -1,7 +1,7 @@
-"""What goes in and what is read off: choices that Liu et al. 2020 leave open, each a switch, with their likely values.
+"""Protocol of token translation: choices that Liu et al. (2020) leave open, with their likely values.
 
-The paper translates XNLI's test set. Its French example has one token more than its input, so it probably fed premise
-and hypothesis together and decoded the separator between them as well.
+The paper translates XNLI's test set. Its French example has one token more than its input, so premise and
+hypothesis were probably fed together and the separator between them was decoded as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isoglot.steer.bleu import BleuTokens
 Reads = Literal["sentences", "pairs"]
 """``sentences``: a row is one sentence; ``pairs``: two, with ``[SEP]`` between them, from lines with a tab."""
 Special = Literal["exclude", "include"]
-"""Whether ``[CLS]`` and ``[SEP]`` are counted in means, or decoded and allowed as an answer."""
+"""Whether ``[CLS]`` and ``[SEP]`` are counted in means, or decoded and predicted."""
 Preset = Literal["default", "paper"]
 """``paper``: what Liu et al. 2020 probably did."""
 
@@ -25,13 +25,13 @@ class TranslationProtocol:
     """How token translation is run and scored.
 
     Args:
-        reads: Whether a row is a sentence or a pair. Of a pair, both have the segment embedding of the first.
-        special: Whether special positions are decoded and special tokens may be the answer. Positions where one is
-            the answer are shown as nothing and counted in no figure.
-        bleu_tokens: What BLEU-1 counts.
+        reads: Whether a row is a sentence or a pair. Both texts of a pair have the segment embedding of the first.
+        special: Whether special positions are decoded and special tokens may be predicted. Positions where one is
+            predicted are empty in the output and not scored.
+        bleu_tokens: Tokens that BLEU-1 counts.
 
     Raises:
-        ConfigError: There is no such option.
+        ConfigError: An option does not exist.
     """
 
     reads: Reads = "sentences"
@@ -51,7 +51,7 @@ class TranslationProtocol:
 
 PROTOCOLS: dict[Preset, TranslationProtocol] = {
     "default": TranslationProtocol(),
-    # By blanks, for with signs or subwords counted unchanged English scores more in German than the paper's best.
+    # By whitespace: with punctuation or subwords, unchanged English scores higher in German than the paper's best.
     "paper": TranslationProtocol(reads="pairs", special="include", bleu_tokens="whitespace"),
 }
 MEANS_SPECIAL: dict[Preset, Special] = {"default": "exclude", "paper": "include"}
@@ -61,7 +61,7 @@ MEANS_SPECIAL: dict[Preset, Special] = {"default": "exclude", "paper": "include"
 def protocol_of(
     preset: Preset, *, reads: Reads | None = None, special: Special | None = None, bleu_tokens: BleuTokens | None = None
 ) -> TranslationProtocol:
-    """A preset with what was chosen in its place; None: as the preset has it."""
+    """A preset with some options replaced."""
     base = PROTOCOLS[preset]
     return TranslationProtocol(
         reads=reads or base.reads, special=special or base.special, bleu_tokens=bleu_tokens or base.bleu_tokens
@@ -69,7 +69,7 @@ def protocol_of(
 
 
 def two_columns(line: str) -> list[str] | None:
-    r"""The two texts of a line of a pair; what follows a second tab, such as XNLI's label, is left out.
+    r"""The two texts of a line; further columns, such as XNLI's label, are ignored.
 
     >>> two_columns("A man sleeps.\tHe is awake.\tcontradiction"), two_columns("A man sleeps.")
     (['A man sleeps.', 'He is awake.'], None)

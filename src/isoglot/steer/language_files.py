@@ -1,7 +1,6 @@
-"""What is known of an encoder's languages as files: in a folder of their own, or beside the encoder.
+"""Files of language means and token sets, in a folder of their own or inside a packed encoder.
 
-``means.safetensors`` has their means and ``token_sets.json`` their tokens; ``isoglot steer fit`` writes both. A packed
-encoder may bring them along, so that it can be steered at once.
+``isoglot steer fit`` writes ``means.safetensors`` and ``token_sets.json``.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ MEANS, SETS = "means.safetensors", "token_sets.json"
 
 
 def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
-    """The means and token sets in a folder.
+    """Read means and token sets from a folder.
 
     Raises:
-        StorageError: There is no such folder, or no means in it, or no token sets beside them.
+        StorageError: The folder, the means or the token sets do not exist.
     """
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
@@ -40,13 +39,11 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     place = folder.parent if folder.name == MEANS else folder
     if not (place / MEANS).exists():
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
-        raise StorageError(
-            problem, remedy="make one: isoglot steer fit MODEL --out means/", code="storage.not-found", file=folder
-        )
+        raise StorageError(problem, remedy="create one with isoglot steer fit", code="storage.not-found", file=folder)
     if not is_stored(place / SETS):
         raise StorageError(
             f"{MEANS} without {SETS} or {SETS}{ENDING}",
-            remedy="copy the folder again, whole",
+            remedy="copy the whole folder again",
             code="storage.not-found",
             file=folder,
         )
@@ -97,7 +94,7 @@ def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
 
 
 def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:
-    """The means and token sets that came with a model, in its folder; None where none did."""
+    """Means and token sets stored with a model; None if there are none."""
     from isoglot.model.load import encoder_folder
 
     folder = encoder_folder(model)
@@ -105,7 +102,7 @@ def own_known(model: str | Path) -> tuple[LanguageMeans, TokenSets] | None:
 
 
 class KnownLanguages(NamedTuple):
-    """Means and token sets of languages, and where they come from."""
+    """Means and token sets of languages, and their source."""
 
     means: LanguageMeans
     sets: TokenSets
@@ -145,13 +142,15 @@ def languages_known(
         means, sets = read_known(folder)
         means.check_encoder(encoder)
         for code in languages:
-            means.count(code)  # refused here by name, before any sentence is read
+            means.count(code)  # raises an error before any sentence is read
         return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
     own = own_known(model) if learn_from is None else None
     if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
         means, sets = own
         means.check_encoder(encoder)
-        return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), f"those of {model}")
+        return KnownLanguages(
+            means, sets if threshold is None else sets.with_threshold(threshold), f"stored with {model}"
+        )
     from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.token_sets import TokenSets
@@ -161,8 +160,8 @@ def languages_known(
     for code in map(language_code, languages):
         if code not in built_in:
             raise ConfigError(
-                f"there is no mean of {code} and no built-in text to learn it from",
-                remedy=f"learn means: isoglot steer fit {model} --text {code}=FILE … --out means/, then --means means/",
+                f"there is no mean of {code} and no built-in text to estimate it from",
+                remedy=f"estimate means from text of {code} with isoglot steer fit",
                 code="config.built-in-language",
             )
     texts = builtin_text(languages, learn_from, seed=seed)
@@ -172,7 +171,7 @@ def languages_known(
 
 
 class PackedExport(NamedTuple):
-    """A packed encoder on disk: its files, how far its matrices moved, and what it takes."""
+    """A packed encoder on disk: files, number of weights, bits per weight, rounding error, size."""
 
     files: list[Path]
     weights: int
@@ -189,23 +188,23 @@ def export_packed(
     about: Mapping[str, Any] | None = None,
     step: float | None = None,
 ) -> PackedExport:
-    """Write an encoder small, with the means of its languages if they are given; covariances are left out.
+    """Write an encoder in packed form, optionally with language means; covariances are left out.
 
-    The means are not learned again: what is written are the numbers of the encoder as it is, in float32, under the
-    hash of the packed one, so that it takes them for its own. Means learned with the packed one would differ by what
-    rounding does; the hash of the encoder they were learned with stands under ``learned_with``.
+    The means are not estimated again: those of the original encoder are written in float32 under the hash of the packed
+    one. Means of the packed encoder would differ by rounding only; the original hash is stored as ``learned_with``.
 
     Args:
-        encoder: What to write.
-        folder: Where; made if missing, and then it appears whole or not at all. That of an earlier export is renewed.
-        known: Means and token sets, of this encoder.
-        about: What it was trained on and how.
-        step: That of a row of weights, as a share of its spread; by default :data:`isoglot.model.packed.STEP`.
+        encoder: The encoder.
+        folder: Output folder, created atomically. An earlier export is replaced.
+        known: Means and token sets of this encoder.
+        about: Training record.
+        step: Quantization step of a row of weights, relative to its spread. Default:
+            :data:`isoglot.model.packed.STEP`.
 
     Raises:
-        ConfigError: The means are of another encoder, or the token sets of another vocabulary.
+        ConfigError: The means belong to another encoder, or the token sets to another vocabulary.
         InputError: A weight is not finite.
-        StorageError: The folder has something else in it, or cannot be written to.
+        StorageError: The folder contains other files or cannot be written.
     """
     from isoglot.core.run import written_together
     from isoglot.model.folder import PACKED, encoder_files, folder_size, open_encoder, read_index, save_encoder
@@ -214,7 +213,7 @@ def export_packed(
 
     target = free_folder(folder, lambda earlier: read_index(earlier).get("form") == "packed")
     if known is not None:
-        known[0].check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
+        known[0].check_encoder(encoder, remedy="estimate those of this encoder with isoglot steer fit")
         known[1].check_vocabulary(encoder.vocabulary)
     with written_together(target, stale=(MEANS, SETS + ENDING, *encoder_files(target))) as scratch:
         files = save_encoder(encoder, scratch, about=about, form="packed", step=step)

@@ -1,8 +1,8 @@
-"""What language a masked token is decoded in: without a shift almost never another (claim L8), and with any alpha.
+"""Language of predicted masked tokens, with and without a shift (claim L8).
 
-One token of each sentence is masked, and the model's best token at that place is asked for its language. A token that
-the sentence's own language has counts as its own, whoever else has it. With a shift, the layers above it and the
-softmax run as the target, as in token translation.
+One token of each sentence is masked, and the language of the best prediction is recorded. A token of the sentence's own
+language counts as own even if other languages have it. With a shift, the layers above it and the head run as the target
+language, as in token translation.
 
 Shapes: ``N`` sentences.
 """
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedLanguages:
-    """In which languages masked tokens were decoded; shares of all of them.
+    """Shares of masked tokens by the language of the prediction.
 
-    ``own``, ``other`` and ``neither`` add up to 1. ``languages`` has the share that each other language could claim;
-    a token that several have counts for each, so they may add up to more than ``other``.
+    ``own``, ``other`` and ``neither`` add up to 1. ``languages`` has the share of each other language; a token of
+    several languages counts for each, so these may add up to more than ``other``.
     """
 
     language: str
@@ -48,23 +48,23 @@ class MaskedLanguages:
     alpha: float
     layer: int | None
     masked: int
-    """how many tokens were masked, one a sentence"""
+    """number of masked tokens, one per sentence"""
     right: float
-    """the share that is the very token that was masked"""
+    """share predicted correctly"""
     own: float
-    """the share that the sentence's language has"""
+    """share of tokens of the sentence's language"""
     other: float
-    """the share that it does not have and another does"""
+    """share of tokens of other languages only"""
     neither: float
-    """the share that no language has"""
+    """share of tokens of no language"""
     languages: dict[str, float]
     threshold: int
-    """how often a token must have been met to be one of a language's"""
+    """frequency threshold of the token sets"""
     other_N: np.ndarray = field(repr=False, compare=False)
-    """whether each masked token was decoded in another language"""
+    """whether each prediction is of another language"""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: the shares alone."""
+        """The shares as a JSON object."""
         return {name: value for name, value in asdict(self).items() if name != "other_N"}
 
 
@@ -81,23 +81,23 @@ def masked_languages(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> MaskedLanguages:
-    """Mask one token of every sentence and look at the language of what the model puts there.
+    """Mask one token of every sentence and record the language of the prediction.
 
     Args:
-        encoder: Any encoder with a softmax over pieces.
-        sentences: Texts of one language, or a file with one a line.
+        encoder: Any encoder with a language modeling head.
+        sentences: Texts of one language, or a file with one per line.
         language: Their language.
-        sets: Which tokens are whose.
-        means: What the encoder's languages are; needed with an alpha that is not 0.
-        target: The language to shift to, as well.
-        alpha: How far to shift; negative goes away from the target.
-        layer: Where to shift.
-        seed: Chooses the tokens to mask; the same for every alpha, so that what differs is the shift.
-        progress: Shows how far it is.
+        sets: Tokens of each language.
+        means: Language means of the encoder; required unless alpha is 0.
+        target: The language to shift to; required unless alpha is 0.
+        alpha: Length of the shift; negative values move away from the target.
+        layer: Layer of the shift.
+        seed: Random seed of the masked positions, which are the same for every alpha.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: There is no mask token, a language has no token set or mean, a layer does not exist, or a shift has
-            no way to go.
+        ConfigError: There is no mask token, a language has no token set or mean, a layer does not exist, or means or
+            target are missing.
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
@@ -108,19 +108,19 @@ def masked_languages(
     own_V = sets.mask(code)
     (number,) = chosen_layers([layer], encoder.depth)
     shift: Shift | None = None
-    above = code  # whose layers and softmax come after the shift
+    above = code  # language of the layers above the shift and of the head
     if alpha != 0:
         if means is None or target is None:
             raise ConfigError(
-                f"a shift by {alpha:g} has no way to go",
-                remedy="give the means and a target language",
+                f"a shift with alpha {alpha:g} needs means and a target language",
+                remedy="give both",
                 code="config.not-supported",
             )
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     size = row_length(encoder, None)
     rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))
-    chance = random_stream(seed, "masked languages")
-    at_N = np.array([chance.integers(len(ids)) for ids in rows.ids])
+    stream = random_stream(seed, "masked languages")
+    at_N = np.array([stream.integers(len(ids)) for ids in rows.ids])
     made_N = np.zeros(len(rows.ids), dtype=np.int64)
     true_N = np.array([ids[at] for ids, at in zip(rows.ids, at_N, strict=True)], dtype=np.int64)
     with (

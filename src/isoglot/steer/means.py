@@ -1,6 +1,6 @@
-"""What a language is in an encoder, to a first approximation: the mean of its tokens in each layer, and their spread.
+"""Language means: the mean and covariance of the tokens of a language in each layer of an encoder (Liu et al. 2020).
 
-Liu et al. 2020 call it the mean of language. Special tokens are no tokens of a language and left out, unless asked for.
+Special tokens are left out by default.
 
 Shapes: ``L`` layers, ``D`` hidden size.
 """
@@ -37,12 +37,12 @@ _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_s
 
 @dataclass(frozen=True, repr=False)
 class LanguageMeans:
-    """Mean, number and, unless left out, covariance of the tokens of each language, in some layers of one encoder.
+    """Means, counts and optionally covariances of the tokens of each language, in some layers of an encoder.
 
     Args:
-        moments: Those of each language, under its canonical code; all of the same layers.
-        about: The encoder: its hash, its vocabulary's, depth and width.
-        choices: The layer and alpha that were measured to suit, from one language to another (``en-de``).
+        moments: Moments by canonical language code, all of the same layers.
+        about: Hashes of the encoder and its vocabulary, depth and hidden size.
+        choices: Measured layer and alpha by direction (``en-de``).
     """
 
     moments: dict[str, LanguageMoments]
@@ -67,27 +67,29 @@ class LanguageMeans:
         name: str = "",
         progress: Progress = SILENT,
     ) -> LanguageMeans:
-        """Learn from sentences of each language, in one streaming pass over each.
+        """Estimate the means from sentences, in one streaming pass per language.
 
         Args:
             encoder: Any encoder.
-            texts: The sentences of each language, or a file with one a line.
-            layers: Which layers: ``all``, or numbers; 0 is the embeddings, -1 the last.
-            length: Tokens of a row at most; by default the encoder's, and 512 at most.
-            batch_tokens: Tokens of a batch, padding included; by default what suits the device.
-            precision: What the encoder computes in; sums are float64.
+            texts: Sentences of each language, or a file with one per line.
+            layers: ``all``, or layer numbers; 0 is the embeddings, -1 the last.
+            length: Maximum number of tokens of a row. Default: the encoder's, at most 512.
+            batch_tokens: Tokens per batch, padding included. Default: depends on the device.
+            precision: Floating-point type of the encoder; sums are float64.
             special: Whether ``[CLS]`` and ``[SEP]`` count as tokens of a language.
-            name: The encoder's name, to be kept with them.
-            progress: Shows how far it is.
+            name: Name of the encoder, stored with the means.
+            progress: Reports progress.
 
         Raises:
-            ConfigError: No language, one that is named twice, or what the encoder does not have.
-            InputError: A sentence is empty, or the encoder gives something that is no number.
+            ConfigError: There is no language, a duplicate, or a layer or language that the encoder does not have.
+            InputError: A sentence is empty, or hidden states are not finite.
             StorageError: A file cannot be read.
         """
         if not texts:
             raise ConfigError(
-                "no language to learn the mean of", remedy="give sentences of at least one", code="config.missing-data"
+                "no language to estimate the mean of",
+                remedy="give sentences of at least one",
+                code="config.missing-data",
             )
         moments: dict[str, LanguageMoments] = {}
         for given, sentences in texts.items():
@@ -115,70 +117,70 @@ class LanguageMeans:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages that have a mean."""
+        """Languages with a mean."""
         return tuple(self.moments)
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """The layers they were learned in."""
+        """Layers with means."""
         return next(iter(self.moments.values())).layers
 
     def choice(self, source: str, target: str) -> ShiftChoice | None:
-        """The layer and alpha that were measured to suit from one language to another; None where none were."""
+        """Measured layer and alpha from one language to another; None if not measured."""
         return self.choices.get(f"{language_code(source)}-{language_code(target)}")
 
     def with_choices(self, choices: Mapping[str, ShiftChoice]) -> LanguageMeans:
-        """The same means with what was chosen with them, beside what was chosen before."""
+        """Add measured layers and alphas."""
         return replace(self, choices={**self.choices, **choices})
 
     def count(self, language: str) -> int:
-        """How many tokens the mean of a language is of."""
+        """Number of tokens of a language."""
         return self._of(language).count
 
     def mean(self, language: str, layer: int) -> np.ndarray:
-        """The mean of a language in a layer (D), float64.
+        """Mean of a language in a layer (D), float64.
 
         Raises:
-            ConfigError: The language has no mean, or the layer was not learned.
+            ConfigError: The language or layer has no mean.
         """
         moments = self._of(language)
         self.check_layer(layer)
         return moments.mean(layer)
 
     def as_others(self) -> dict[str, dict[int | None, OtherText]]:
-        """The means by language and layer, to be removed in a search (:mod:`isoglot.retrieve.estimates`)."""
+        """Means by language and layer, as estimates for retrieval (:mod:`isoglot.retrieve.estimates`)."""
         return {code: {layer: OtherText(self.mean(code, layer)) for layer in self.layers} for code in self.languages}
 
     def covariance(self, language: str, layer: int) -> np.ndarray:
-        """The covariance of a language in a layer (D x D), float64.
+        """Covariance of a language in a layer (D × D), float64.
 
         Raises:
-            ConfigError: The language has no mean, the layer was not learned, or covariances were left out.
+            ConfigError: The language or layer has no mean, or covariances were not stored.
         """
         moments = self._of(language)
         self.check_layer(layer)
         if moments.covariances_LDD is None:
             raise ConfigError(
-                "the means came without covariances, which transport and erasers need",
-                remedy="learn both from text: isoglot steer fit MODEL --out means/, then --means means/",
+                "the means are stored without covariances, which transport and erasers need",
+                remedy="estimate both from text with isoglot steer fit or LanguageMeans.fit",
                 code="config.missing-data",
             )
         return moments.covariance(layer)
 
     def difference(self, source: str, target: str, layer: int) -> np.ndarray:
-        """The way from one language to another in a layer: the target's mean minus the source's (D).
+        """The target's mean minus the source's in a layer (D).
 
         Raises:
-            ConfigError: A language has no mean, or the layer was not learned.
+            ConfigError: A language or the layer has no mean.
         """
         difference_D: np.ndarray = self.mean(target, layer) - self.mean(source, layer)
         return difference_D
 
     def check_layer(self, layer: int) -> None:
-        """Refuse a layer without means.
+        """Check that a layer has means.
 
         Raises:
-            ConfigError: With those that are there.
+            ConfigError: It has none.
         """
         if layer not in self.layers:
             raise ConfigError(
@@ -188,16 +190,16 @@ class LanguageMeans:
             )
 
     def check_encoder(
-        self, encoder: EncoderLike, *, remedy: str = "learn the means of this encoder, or allow those of another"
+        self, encoder: EncoderLike, *, remedy: str = "estimate the means of this encoder, or allow those of another"
     ) -> None:
-        """Refuse an encoder that these are not the means of: another, or with other weights.
+        """Check that the means belong to an encoder with these weights.
 
         Args:
-            encoder: The one they are to be used with.
-            remedy: What to do about it, for the message; not all that uses means can allow those of another.
+            encoder: The encoder to use them with.
+            remedy: Remedy in the error message.
 
         Raises:
-            ConfigError: It is such.
+            ConfigError: It does not match.
         """
         self.check_shape(encoder)
         known = self.about.get("encoder_sha256")
@@ -209,39 +211,39 @@ class LanguageMeans:
             )
 
     def check_shape(self, encoder: EncoderLike) -> None:
-        """Refuse an encoder of another depth or width.
+        """Check that an encoder has the same depth and hidden size.
 
         Raises:
-            ConfigError: It is such.
+            ConfigError: It does not match.
         """
         for key, found in (("depth", encoder.depth), ("hidden_size", encoder.hidden_size)):
             known = self.about.get(key, found)
             if known != found:
                 raise ConfigError(
                     f"the means are of an encoder of {key} {known}, not {found}",
-                    remedy="learn the means of this encoder",
+                    remedy="estimate the means of this encoder",
                     code="config.other-encoder",
                 )
 
     def merge(self, other: LanguageMeans) -> LanguageMeans:
-        """What both were learned from, together: more languages, or more text of the same.
+        """Merge with means from more languages, or from more text of the same.
 
-        What was chosen with either is left out: the means are others now.
+        Measured layers and alphas are dropped, since the means change.
 
         Raises:
-            ConfigError: They are of different encoders or layers.
+            ConfigError: Encoders or layers differ.
         """
         for key in ("encoder_sha256", "vocabulary_sha256", "depth", "hidden_size"):
             if self.about.get(key) != other.about.get(key):
                 raise ConfigError(
                     "means of different encoders cannot be merged",
-                    remedy="learn them with one encoder",
+                    remedy="estimate them with one encoder",
                     code="config.other-encoder",
                 )
         if self.layers != other.layers:
             raise ConfigError(
-                f"means of layers {list(other.layers)} cannot join those of {list(self.layers)}",
-                remedy="learn the same layers",
+                f"means of layers {list(other.layers)} cannot be merged with layers {list(self.layers)}",
+                remedy="estimate the same layers",
                 code="config.unknown-layer",
             )
         moments = dict(self.moments)
@@ -251,7 +253,7 @@ class LanguageMeans:
         return LanguageMeans(moments, dict(self.about))
 
     def without_covariances(self) -> LanguageMeans:
-        """Means and counts alone, in float32: all that shifts need, and a hundredth of the size or less."""
+        """Means and counts only, in float32: all that shifts need, at a hundredth of the size."""
         moments = {
             code: replace(each, means_LD=each.means_LD.astype(np.float32), covariances_LDD=None)
             for code, each in self.moments.items()
@@ -259,16 +261,16 @@ class LanguageMeans:
         return replace(self, moments=moments)
 
     def for_rounded(self, encoder: EncoderLike, *, name: str = "") -> LanguageMeans:
-        """The same means, for an encoder whose weights are those of their own but for rounding, as packing leaves them.
+        """The same means for a packed encoder, whose weights differ by rounding only.
 
-        Whose they were stands under ``learned_with``.
+        The hash of the original encoder is stored as ``learned_with``.
 
         Args:
-            encoder: The rounded one.
-            name: Its name, to be kept with them.
+            encoder: The packed encoder.
+            name: Its name, stored with the means.
 
         Raises:
-            ConfigError: It has another depth or width.
+            ConfigError: Its depth or hidden size differs.
         """
         self.check_shape(encoder)
         found = encoder_hash(encoder)
@@ -301,14 +303,14 @@ class LanguageMeans:
 
     @classmethod
     def load(cls, path: str | Path) -> LanguageMeans:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises:
-            CorruptFileError: The file is not what was written.
-            InputError: It is something else.
+            CorruptFileError: The file is damaged.
+            InputError: It has another format.
             StorageError: It cannot be read.
         """
-        facts, arrays = load_arrays(path, _KIND, remedy="make them with isoglot steer fit")
+        facts, arrays = load_arrays(path, _KIND, remedy="create it with isoglot steer fit")
         try:
             layers = tuple(facts["layers"])
             moments = {}
@@ -332,7 +334,7 @@ class LanguageMeans:
 
 
 def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the moments of two parts come from: their sentences together, the hashes of both."""
+    """Merge the records of two parts: sum of sentences, hashes of both."""
     hashes = [each for about in (one, two) for each in _listed(about.get("sentences_sha256"))]
     sentences = one.get("sentences", 0) + two.get("sentences", 0)
     return {**one, "sentences": sentences, "sentences_sha256": hashes}

@@ -1,9 +1,8 @@
-"""Which layer and alpha to take from one language to another: measured once, and kept with the means.
+"""Measured layer and alpha from one language to another, stored with the means.
 
-The rule: among the cells with an alpha above 0 where at most 5 % of the tokens are of neither language, those whose
-BLEU-1 is at most one point below the best; of these the one with the largest convert rate. So the text changes its
-language as far as it can without losing right words: by BLEU-1 alone a cell would win in which half of the tokens have
-stayed as they were.
+The rule: among cells with alpha above 0 and at most 5 % of tokens of neither language, take those whose BLEU-1 is
+within one point of the best, and of these the one with the highest convert rate. By BLEU-1 alone, a cell would win in
+which half of the tokens are unchanged.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ if TYPE_CHECKING:
     from isoglot.steer.sweep import Sweep
 
 NEITHER = 0.05
-"""Tokens of neither language, at most."""
+"""Maximum share of tokens of neither language."""
 NEAR_BEST = 1.0
-"""Points of BLEU-1 below the best, at most."""
+"""Maximum distance from the best BLEU-1, in points."""
 FALLBACK_LAYER = -2
-"""The paper's 11 of 12, where nothing was measured."""
+"""The layer if nothing was measured; the paper's 11 of 12."""
 FALLBACK_ALPHAS = (1.0, 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShiftChoice:
-    """A layer and alpha, and what they came to on the sentences they were chosen on."""
+    """A layer and alpha, with the scores they were chosen by."""
 
     layer: int
     alpha: float
@@ -43,10 +42,10 @@ class ShiftChoice:
     neither: float
     sentences: int
     text: str
-    """what the sentences are"""
+    """description of the sentences"""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """As a JSON object."""
         return asdict(self)
 
 
@@ -54,16 +53,16 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
     """Choose a cell of a sweep by the rule of this module.
 
     Args:
-        sweep: Every layer and alpha that may be chosen, with BLEU-1.
-        text: What its sentences are, to be kept with the choice.
+        sweep: The candidates, with BLEU-1.
+        text: Description of its sentences, stored with the choice.
 
     Raises:
-        ConfigError: There is no BLEU-1, or too many tokens are of neither language in every cell.
+        ConfigError: There is no BLEU-1, or every cell has too many tokens of neither language.
     """
     if sweep.kind != "mean":
         raise ConfigError(
-            f"a choice of {sweep.kind} shifts",
-            remedy="choose among shifts of kind mean",
+            f"shifts of kind {sweep.kind} cannot be chosen from",
+            remedy="sweep shifts of kind mean",
             code="config.conflicting-options",
         )
     cells = {
@@ -74,7 +73,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
     if not cells or sweep.source_bleu is None:
         why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
         raise ConfigError(
-            f"{sweep.source} to {sweep.target}: nothing to choose from: {why}",
+            f"{sweep.source} to {sweep.target}: no cell to choose: {why}",
             remedy="sweep parallel sentences with sacrebleu installed, and more layers and alphas",
             code="config.not-supported",
         )
@@ -93,7 +92,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
 
 
 def best_cell(cells: Mapping[Cell, tuple[float, float]]) -> Cell:
-    """The cell with the largest convert rate among those near the best BLEU-1.
+    """The cell with the highest convert rate among those near the best BLEU-1.
 
     >>> from isoglot.steer.shifted_pass import Cell
     >>> best_cell({Cell(6, 2.0): (22.3, 0.55), Cell(8, 2.5): (21.8, 0.82), Cell(8, 3.0): (20.8, 0.94)})
@@ -109,14 +108,14 @@ def best_cell(cells: Mapping[Cell, tuple[float, float]]) -> Cell:
 
 @dataclass(frozen=True)
 class UsedShift:
-    """The layer and alphas to use, and the choice that they come from, if they do."""
+    """Layer and alphas to use, and the measured choice they come from, if any."""
 
     layer: int
     alphas: tuple[float, ...]
     choice: ShiftChoice | None
 
     def words(self) -> str:
-        """Where layer and alpha come from, in a sentence."""
+        """One sentence on how layer and alpha were chosen."""
         if self.choice is None:
             return ""
         one = self.choice
@@ -137,16 +136,16 @@ def shift_to_use(
     alphas: Sequence[float] | None = None,
     fallback: Sequence[float] = FALLBACK_ALPHAS,
 ) -> UsedShift:
-    """The layer and alphas that were asked for; what was not, as measured with the means.
+    """The given layer and alphas; if not given, as measured with the means.
 
     Args:
-        means: With the choices that were measured, if any were.
+        means: Means, with measured choices if there are any.
         source: The language of the text.
-        target: The language to go to.
-        kind: How tokens move; choices are of ``mean``.
-        layer: Where; None: as measured, else the last but one. With another layer no alpha is known.
-        alphas: How far; None: as measured, else the fallback.
-        fallback: Alphas where nothing was measured.
+        target: The language to shift to.
+        kind: Kind of shift; only ``mean`` has measured choices.
+        layer: Layer. Default: as measured, else the last but one. Measured alphas apply to the measured layer only.
+        alphas: Alphas. Default: as measured, else the fallback.
+        fallback: Alphas if nothing was measured.
     """
     choice = means.choice(source, target) if kind == "mean" and layer is None else None
     if choice is None:

@@ -1,19 +1,19 @@
-"""How good a token translation is: how far it switched, how much of that is right, what became of the rest.
+"""Scores of a token translation: how many tokens changed language, and how many of these are correct.
 
-**Convert rate** (Liu et al. 2020): the tokens that only the target has, among those that not both languages have. It
-depends on the token sets, so their threshold and the text they were learned from stand beside it.
+**Convert rate** (Liu et al. 2020): the share of target-only tokens among tokens not shared by both languages. It
+depends on the token sets, so their threshold and text are reported with it.
 
-**Precision**: a switched token is right if the word of the output that it begins or belongs to is a listed translation
-of the source word at its position; or if the output over all pieces of that source word, read as one, is. Only tokens
-whose source word the dictionary has are judged; ``coverage`` is their share of the switched ones. Case counts for
-nothing. Where a language is written without blanks, a piece is a word. A target word of several pieces cannot be right
-where the source word has one; ``begun`` counts such a token too if it is the first piece of a listed translation.
+**Precision**: a switched token is correct if the output word it is part of is a listed translation of the source word
+at its position, or if the output over all tokens of that source word is. Only tokens whose source word is in the
+dictionary are judged; ``coverage`` is their share of the switched tokens. Case is ignored. In languages written without
+spaces, a token is a word. A target word of several tokens cannot be correct if the source word has one; ``begun`` also
+counts a token that is the first of a listed translation.
 
-**Headline**: convert rate × precision. Beside it the **distinct-type ratio**, the number of different switched tokens
-over that of the source tokens they replace: one frequent word, repeated, has a ratio near 0.
+**Headline**: convert rate × precision. The **distinct-type ratio** is the number of different switched tokens over that
+of the source tokens they replace; it is near 0 if one frequent word is repeated.
 
-**Kept**: of all positions with a word of the dictionary, the share that is still the same token or a right one. Its
-harmonic mean with the convert rate is high only where the language changed and the meaning did not.
+**Kept**: of all positions with a word of the dictionary, the share that is unchanged or correct. Its harmonic mean with
+the convert rate is high only if the language changed and the meaning did not.
 
 Shapes: ``N`` tokens of all sentences.
 """
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 MIN_JUDGED = 30
-"""Switched tokens that a dictionary must have judged before a cell is named for its precision or headline."""
+"""Minimum number of judged tokens for a cell to be the best by precision or headline."""
 Dictionary = Mapping[str, Iterable[str]] | Iterable[Entry]
 """Translations by word, or the entries of a dictionary."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The figures of a translation; None where one cannot be known: no dictionary, no references, nothing switched."""
+    """Scores of a translation; None without a dictionary, references or switched tokens."""
 
     tokens: int
     switched: int
@@ -58,30 +58,30 @@ class Scores:
     neither: float
     """the share of tokens in neither language's set"""
     distinct: float | None
-    """different switched tokens over different source tokens they replace"""
+    """distinct switched tokens over distinct source tokens they replace"""
     judged: int | None = None
-    """switched tokens whose source word the dictionary has"""
+    """switched tokens whose source word is in the dictionary"""
     coverage: float | None = None
-    """the share of the switched tokens that these are"""
+    """their share of the switched tokens"""
     precision: float | None = None
-    """the share of the judged that is right"""
+    """the share of judged tokens that are correct"""
     begun: float | None = None
-    """the share that is right or the first piece of what would be"""
+    """the share that is correct or the first token of a correct word"""
     headline: float | None = None
     """convert rate times precision"""
     kept: float | None = None
-    """positions with a word of the dictionary that are the same token or a right one"""
+    """positions with a word of the dictionary that are unchanged or correct"""
     harmonic: float | None = None
     """harmonic mean of convert rate and kept"""
     bleu: Bleu | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """As a JSON object."""
         return asdict(self)
 
 
 def convert_rate(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets, source: str, target: str) -> float:
-    """The share of tokens that are of the target, those that both languages have left out of the count.
+    """Share of target tokens, not counting tokens that both languages have.
 
     >>> from isoglot.steer.token_sets import TokenSets
     >>> sets = TokenSets({"en": np.array([1, 1, 1, 0, 0]), "de": np.array([0, 0, 1, 1, 0])})
@@ -89,16 +89,16 @@ def convert_rate(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets,
     0.4
 
     Args:
-        out: The tokens that the model gave, special ones left out.
-        sets: Which tokens are whose.
+        out: Decoded tokens, without special tokens.
+        sets: Tokens of each language.
         source: The language of the text.
         target: The language it was shifted to.
 
     Returns:
-        From 0 to 1; ``nan`` where every token is one that both have.
+        From 0 to 1; ``nan`` if both languages have every token.
 
     Raises:
-        ConfigError: There is no token set of a language, or no such token.
+        ConfigError: A language has no token set, or an id is out of range.
     """
     ids_N = _flat(out)
     sets.check_ids(ids_N)
@@ -107,10 +107,10 @@ def convert_rate(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets,
 
 
 def neither_share(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets, source: str, target: str) -> float:
-    """The share of tokens that neither language has; ``nan`` where there is no token.
+    """Share of tokens that neither language has; ``nan`` without tokens.
 
     Raises:
-        ConfigError: There is no token set of a language, or no such token.
+        ConfigError: A language has no token set, or an id is out of range.
     """
     ids_N = _flat(out)
     sets.check_ids(ids_N)
@@ -118,7 +118,7 @@ def neither_share(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets
 
 
 def distinct_ratio(given_N: np.ndarray, made_N: np.ndarray, switched_N: np.ndarray) -> float:
-    """Different tokens among the switched over different ones among those they replace; ``nan`` where none is.
+    """Distinct switched tokens over the distinct tokens they replace; ``nan`` if none is switched.
 
     >>> distinct_ratio(np.array([1, 2, 3, 4]), np.array([9, 9, 9, 4]), np.array([True, True, True, False]))
     0.3333333333333333
@@ -128,7 +128,7 @@ def distinct_ratio(given_N: np.ndarray, made_N: np.ndarray, switched_N: np.ndarr
 
 
 def harmonic(control: float, kept: float) -> float:
-    """The harmonic mean of how well the language is controlled and how much meaning is kept, both from 0 to 1.
+    """Harmonic mean of language control and kept meaning, both from 0 to 1.
 
     >>> harmonic(1.0, 0.5), harmonic(0.0, 1.0)
     (0.6666666666666666, 0.0)
@@ -143,17 +143,17 @@ def score_translation(
     references: Sequence[str] | None = None,
     bleu_tokens: BleuTokens = PROTOCOLS["default"].bleu_tokens,
 ) -> Scores:
-    """All figures of a translation.
+    """All scores of a translation.
 
     Args:
         translation: With its token sets.
-        dictionary: From source to target, for precision and what rests on it.
-        references: The sentences in the target language, for BLEU-1.
-        bleu_tokens: What BLEU-1 counts.
+        dictionary: Word translations from source to target, for precision and related scores.
+        references: Reference translations, for BLEU-1.
+        bleu_tokens: Tokens that BLEU-1 counts.
 
     Raises:
         ConfigError: It has no token sets.
-        InputError: The dictionary is empty, or there are not as many references.
+        InputError: The dictionary is empty, or the number of references differs.
         MissingPartError: sacrebleu is not installed, and there are references.
     """
     judge = None
@@ -165,14 +165,16 @@ def score_translation(
 def scored(
     translation: Translation, *, judge: Judge | None, references: Sequence[str] | None, bleu_tokens: BleuTokens
 ) -> Scores:
-    """The same with what is known of the source side made before, for many translations of the same sentences."""
+    """Score a translation with a judge that is shared by many translations of the same sentences."""
     sets, source, target = translation.sets, translation.source, translation.target
     if sets is None:
-        raise ConfigError("which tokens are whose is not known", remedy="give token sets", code="config.missing-data")
+        raise ConfigError(
+            "the tokens of each language are not known", remedy="give token sets", code="config.missing-data"
+        )
     given_N, made_N = np.concatenate(translation.given), np.concatenate(translation.made)
     switched_N = np.concatenate(translation.switched)
     verdict = None if judge is None else judge.verdict(translation.made)
-    # Where a special token is the answer, nothing was said.
+    # Positions with a predicted special token are not scored.
     kept_N = ~np.isin(made_N, sorted(translation.vocabulary.special.values()))
     kept_N |= made_N == translation.vocabulary.unknown_id
     if not kept_N.all():
@@ -208,7 +210,7 @@ def _judged(verdict: TokenVerdicts, same_N: np.ndarray, switched_N: np.ndarray, 
         "coverage": judged / int(switched_N.sum()) if switched_N.any() else None,
         "precision": _known(precision),
         "begun": begun / judged if judged else None,
-        # Nothing switched is nothing right, whatever the precision of it would be.
+        # Without switched tokens the headline is 0, though precision is undefined.
         "headline": 0.0 if rate == 0 else _known(rate * precision),
         "kept": _known(kept),
         "harmonic": None if math.isnan(rate + kept) else harmonic(rate, kept),
@@ -217,24 +219,24 @@ def _judged(verdict: TokenVerdicts, same_N: np.ndarray, switched_N: np.ndarray, 
 
 @dataclass(frozen=True)
 class TokenVerdicts:
-    """Of every token: whether the dictionary has its source word, and whether it is right, or begins what would be."""
+    """For every token: whether the dictionary has its source word, and whether it is correct or begins a right word."""
 
     covered_N: np.ndarray
     right_N: np.ndarray
     begun_N: np.ndarray
 
     def of(self, kept_N: np.ndarray) -> TokenVerdicts:
-        """The verdict on some of the tokens."""
+        """Verdicts on some of the tokens."""
         return TokenVerdicts(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
 
 
 class Judge:
-    """What a dictionary says about the source words of some sentences, and so about any output for them.
+    """Judges outputs for some sentences by a dictionary.
 
     Args:
-        vocabulary: What ids mean.
-        given: The ids of the sentences.
-        dictionary: From source to target.
+        vocabulary: The vocabulary of the ids.
+        given: Ids of the sentences.
+        dictionary: Word translations from source to target.
         target: The language of the translations.
 
     Raises:
@@ -251,7 +253,9 @@ class Judge:
         listed = translations_by_word(dictionary)
         if not listed:
             raise InputError(
-                "the dictionary has no entries", remedy="write source, a blank, target a line", code="input.empty"
+                "the dictionary has no entries",
+                remedy="write a source word, a blank and a target word per line",
+                code="input.empty",
             )
         self._begins: dict[str, frozenset[int]] = {}
         self._spans: list[list[tuple[int, int, str, frozenset[str]]]] = []
@@ -265,7 +269,7 @@ class Judge:
             self._spans.append(spans)
 
     def verdict(self, made: Sequence[np.ndarray]) -> TokenVerdicts:
-        """Look at what came out at every position that has a word of the dictionary."""
+        """Judge the output at every position with a word of the dictionary."""
         covered, right, begun = [], [], []
         for ids_N, spans in zip(made, self._spans, strict=True):
             covered_N, right_N, begun_N = (np.zeros(len(ids_N), dtype=bool) for _ in range(3))
@@ -284,14 +288,14 @@ class Judge:
         return TokenVerdicts(np.concatenate(covered), np.concatenate(right), np.concatenate(begun))
 
     def _output_words(self, ids_N: np.ndarray, ids: list[int]) -> list[str]:
-        """The word of the output at every position, in lower case."""
+        """Output word at every position, in lower case."""
         words: list[str] = []
         for first, last in self._words.spans(ids_N):
             words += [self._words.text(ids[first:last]).lower()] * (last - first)
         return words
 
     def _begin(self, word: str, translations: Collection[str]) -> frozenset[int]:
-        """The first pieces of those of a word's translations that have several, written small or capitalised."""
+        """First tokens of translations with several tokens, in lower case or capitalized."""
         found = self._begins.get(word)
         if found is None:
             forms = sorted({self._blank + form for each in translations for form in (each, each.capitalize())})
@@ -301,7 +305,7 @@ class Judge:
 
 
 def translations_by_word(dictionary: Dictionary) -> dict[str, frozenset[str]]:
-    """The translations of every word, all in lower case.
+    """Translations by word, all in lower case.
 
     >>> translations_by_word([Entry("Cat", "Katze"), Entry("cat", "Kater")]) == {"cat": {"katze", "kater"}}
     True

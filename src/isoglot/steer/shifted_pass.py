@@ -1,10 +1,10 @@
-"""Sentences through an encoder once up to a layer, and from there on shifted by any number of alphas.
+"""Decode sentences under shifts at several layers by several alphas, running the lower layers once.
 
-Up to the layer they go as the source language, from there on as the target: that matters only to encoders with parts
-of their own for each. Every position of the text is decoded, without masking; a special token around it (``[CLS]``,
-``[SEP]``) is neither decoded nor ever the answer, unless the protocol says so.
+Below the shift sentences run as the source language, above it as the target; this matters only for encoders with
+private parts. Every position of the text is decoded, without masking. Special tokens (``[CLS]``, ``[SEP]``) are neither
+decoded nor predicted unless the protocol includes them.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``N`` tokens of a batch, special ones left out.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``N`` decoded tokens of a batch.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 def best_tokens(
     encoder: EncoderLike, hidden_ND: torch.Tensor, language: str | None = None, *, special: Special = "exclude"
 ) -> torch.Tensor:
-    """The token with the highest score at every position (N); of equals the first.
+    """The token with the highest logit at every position (N), the first among ties.
 
     Args:
-        encoder: Any encoder with a softmax over pieces.
-        hidden_ND: What its last layer gave.
-        language: Whose softmax, where they are private.
-        special: Whether a special token may be the answer.
+        encoder: Any encoder with a language modeling head.
+        hidden_ND: Output of the last layer.
+        language: The language of the head, if heads are private.
+        special: Whether special tokens may be predicted.
 
     Raises:
-        ConfigError: It has no softmax.
+        ConfigError: It has no language modeling head.
     """
     ids = sorted(encoder.vocabulary.special.values()) if special == "exclude" else []
     barred = torch.tensor(ids, device=hidden_ND.device, dtype=torch.int64)
@@ -61,20 +61,20 @@ def best_tokens(
 
 
 def check_softmax(encoder: EncoderLike) -> None:
-    """Refuse an encoder that cannot decode, before anything is learned or run for it.
+    """Check that an encoder has a language modeling head.
 
     Raises:
-        ConfigError: It has no softmax.
+        ConfigError: It has no language modeling head.
     """
     if not encoder.has_head:
         encoder.logits(torch.zeros(1, encoder.hidden_size, device=encoder.device))  # raises the error with its reason
 
 
-CLOCK = time.perf_counter  # what seconds are measured with
+CLOCK = time.perf_counter
 
 
 class Cell(NamedTuple):
-    """One shift: where, and how far."""
+    """Layer and alpha of a shift."""
 
     layer: int
     alpha: float
@@ -82,7 +82,7 @@ class Cell(NamedTuple):
 
 @dataclass
 class Seconds:
-    """Where the time went."""
+    """Time in seconds by stage."""
 
     encoder: float = 0.0
     decoding: float = 0.0
@@ -90,14 +90,14 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """What came out: for every cell the ids of every sentence.
+class DecodedGrid:
+    """Decoded ids of every sentence in every cell.
 
     Args:
-        given: The ids that went in, special ones left out unless they are decoded.
-        made: Those that came out, as many.
-        cut: How many sentences were longer than the encoder takes.
-        seconds: Where the time went.
+        given: Input ids, without special tokens unless these are decoded.
+        made: Decoded ids at the same positions.
+        cut: Number of sentences truncated to the encoder's maximum length.
+        seconds: Time by stage.
     """
 
     given: list[np.ndarray]
@@ -120,46 +120,47 @@ def decode_shifted(
     length: int | None = None,
     batch_tokens: int | None = None,
     progress: Progress = SILENT,
-) -> Decoded:
+) -> DecodedGrid:
     """Decode sentences under every shift of a grid: each layer with each alpha.
 
     Args:
-        encoder: Any encoder with a softmax over pieces.
-        sentences: Texts of the source language, or a file with one a line.
+        encoder: Any encoder with a language modeling head.
+        sentences: Texts of the source language, or a file with one per line.
         source: Their language.
-        target: The language to go to.
-        means: What the encoder's languages are.
-        layers: Where to shift, one layer at a time.
-        alphas: How far.
-        options: How.
-        protocol: What goes in and what is decoded.
-        length: Tokens of a sentence at most, special ones included; by default the encoder's, and 512 at most.
-        batch_tokens: Tokens of a batch; by default what suits the device. Only rounding depends on it.
-        progress: Shows how far it is.
+        target: The language to shift to.
+        means: Language means of the encoder.
+        layers: Layers to shift at, one at a time.
+        alphas: Lengths of the shift.
+        options: Kind of shift and positions.
+        protocol: Input and decoded positions.
+        length: Maximum number of tokens of a sentence, special tokens included. Default: the encoder's, at most 512.
+        batch_tokens: Tokens per batch. Default: depends on the device. Affects only rounding.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: A language has no mean, a layer does not exist, an option will not do, or there is no softmax.
-        InputError: There is no sentence, one is empty, or no pair where pairs go in.
+        ConfigError: A language has no mean, a layer does not exist, an option is invalid, or there is no language
+            modeling head.
+        InputError: There is no sentence, one is empty, or a line is not a pair and pairs are expected.
         StorageError: The file cannot be read.
     """
     source, target = language_code(source), language_code(target)
     if source == target:
         raise ConfigError(
-            f"from {source} to {target} there is no way", remedy="name two languages", code="config.other-language"
+            f"source and target are both {source}", remedy="name two languages", code="config.other-language"
         )
     check_softmax(encoder)
     chosen = chosen_layers(layers, encoder.depth)
     alphas = [float(alpha) for alpha in alphas]
     if not alphas or len(set(alphas)) < len(alphas):
         raise ConfigError(
-            "no alpha" if not alphas else f"an alpha is there twice in {alphas}",
+            "no alpha" if not alphas else f"duplicate alpha in {alphas}",
             remedy="give each once",
             code="config.invalid-value",
         )
     shifts: dict[int, list[Shift]] = {}
     for layer in chosen:
         at = partial(make_shift, encoder, means, source, target, layer, options=options)
-        first = at(alpha=alphas[0])  # what is costly is computed once, unless some tokens are treated apart
+        first = at(alpha=alphas[0])  # costly parts are computed once, unless some tokens have their own alpha
         shifts[layer] = [first.with_alpha(alpha) if first.alphas_V is None else at(alpha=alpha) for alpha in alphas]
     size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
     maker = RowMaker(encoder.vocabulary, source, "text", size)
@@ -188,22 +189,22 @@ def decode_shifted(
         np.asarray(layout.framed([ids.tolist()]), dtype=np.int64)[before + each]
         for ids, each in zip(rows.ids, offsets, strict=True)
     ]
-    return Decoded(given, made, rows.events["cut"], seconds)
+    return DecodedGrid(given, made, rows.events["cut"], seconds)
 
 
 def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[int, ...]]:
-    """Two texts a row with the tokenizer's separator between them, cut to what the encoder takes; and the separator.
+    """Rows of two texts with the tokenizer's separator between them, truncated; and the separator.
 
     Raises:
-        InputError: A line has no two texts with a tab between them.
+        InputError: A line does not have two tab-separated texts.
     """
     pairs = []
     for number, line in enumerate(lines, start=1):
         pair = two_columns(line)
         if pair is None:
             raise InputError(
-                f"line {number} is no pair: {shown(line)}",
-                remedy="write two texts with a tab between them, or read sentences",
+                f"line {number}: expected two tab-separated texts, found {shown(line)}",
+                remedy="add a tab, or read sentences instead of pairs",
                 code="input.malformed-line",
             )
         pairs.append(pair)
@@ -221,7 +222,7 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
 def _decoded(
     ids_N: np.ndarray, between: tuple[int, ...], vocabulary: Vocabulary, protocol: TranslationProtocol
 ) -> np.ndarray:
-    """The positions of a row that are decoded, from the beginning of its text."""
+    """Positions of a row to decode, relative to the beginning of its text."""
     if protocol.special == "include":
         return np.arange(-len(vocabulary.layout.before), len(ids_N) + len(vocabulary.layout.after))
     return np.flatnonzero(~np.isin(ids_N, between))
@@ -229,7 +230,7 @@ def _decoded(
 
 @dataclass
 class _Walk:
-    """The way of a batch through the layers, up once and from each on again."""
+    """Runs a batch through the lower layers once, and through the upper layers for every shift."""
 
     encoder: EncoderLike
     source: str
@@ -240,13 +241,13 @@ class _Walk:
     def cells(
         self, batch: Batch, sizes_B: np.ndarray, offsets: Sequence[np.ndarray], shifts: dict[int, list[Shift]]
     ) -> Iterator[tuple[Cell, np.ndarray]]:
-        """The ids that each shift makes of a batch, row after row.
+        """Decoded ids of a batch under each shift, row by row.
 
         Args:
             batch: The rows.
-            sizes_B: Tokens of each row, special ones around it left out.
-            offsets: The positions of each row that are decoded, from the beginning of its text.
-            shifts: Those at each layer.
+            sizes_B: Number of tokens of each row without special tokens.
+            offsets: Positions of each row to decode, relative to the beginning of its text.
+            shifts: Shifts at each layer.
         """
         width = batch.ids_BT.shape[1]
         firsts_B = first_places(self.encoder.vocabulary, sizes_B, width) + np.arange(len(batch)) * width
@@ -258,17 +259,17 @@ class _Walk:
                 if not shift.nothing:
                     yield Cell(layer, shift.alpha), self._decode(layer, shift, hidden_BTD, batch, places_N)
                     continue
-                if unshifted is None or self._parts:  # without a shift it does not matter where there is none
+                if unshifted is None or self._parts:  # without a shift, the layer makes no difference
                     unshifted = self._decode(layer, shift, hidden_BTD, batch, places_N)
                 yield Cell(layer, shift.alpha), unshifted
 
     @property
     def _parts(self) -> bool:
-        """Whether languages have parts of their own, so that it matters where one ends and the other begins."""
+        """Whether the encoder has private parts, so that the layer at which the language changes matters."""
         return self.encoder.has_private_parts
 
     def _lower(self, batch: Batch, layers: Sequence[int]) -> Iterator[tuple[int, torch.Tensor]]:
-        """The layers that are asked for, each from the one before."""
+        """Hidden states of the requested layers, each computed from the one before."""
         encoder = self.encoder
         begin = CLOCK()
         for layer, hidden_BTD in enumerate(encoder.states(batch, self.source, max(layers))):

@@ -1,19 +1,14 @@
-"""The optimal-transport map between two Gaussians: the least move that takes mean and covariance along.
-
-From N(m, A) to N(n, B) it is x → n + T (x − m) with T = A^(−1/2) (A^(1/2) B A^(1/2))^(1/2) A^(−1/2) (Peyré and Cuturi
-2019, remark 2.31). At weight alpha between 0 and 1, (1 − alpha) x + alpha T(x) is McCann's interpolation: on the way
-the tokens are Gaussian too, at every alpha the nearest to both ends.
-
-Shapes: ``D`` hidden size.
-
-From one language to another inside an encoder: the shift by the difference of their means, and its variants.
+"""Shifts from one language to another inside an encoder: by the difference of their means, and variants.
 
     with shift(encoder, means, "en", "de", alpha=2, layers=10):
-        ...  # whatever runs the encoder now runs it shifted
+        ...  # everything that runs the encoder here runs it shifted
 
-``alpha = 0`` changes nothing, bit for bit: nothing is put into the encoder. There and back at the same layer restores
-what was there for ``mean`` at any alpha, and for ``transport`` at alpha 1 where the covariances are of full rank; not
-for ``norm-matched``, where how far a token turns depends on where it is.
+``alpha = 0`` installs no edit, so results are bit-identical. A shift and its reverse at the same layer cancel for
+``mean`` at any alpha, and for ``transport`` at alpha 1 if covariances have full rank; not for ``norm-matched``.
+
+``transport`` is the optimal-transport map between Gaussians: from N(m, A) to N(n, B) it is x → n + T (x − m) with
+T = A^(−1/2) (A^(1/2) B A^(1/2))^(1/2) A^(−1/2) (Peyré and Cuturi 2019, remark 2.31). For alpha between 0 and 1,
+(1 − alpha) x + alpha T(x) is McCann's interpolation.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
@@ -39,14 +34,13 @@ if TYPE_CHECKING:
     from isoglot.steer.means import LanguageMeans
 
 RANK = 1e-10
-"""A direction whose variance is below this share of the largest is one in which there is nothing but rounding."""
+"""Directions with a variance below this share of the largest are treated as rounding errors."""
 
 
 def gaussian_transport(source_DD: np.ndarray, target_DD: np.ndarray) -> np.ndarray:
-    """The symmetric matrix T with T A T = B, for the covariances A and B.
+    """The symmetric matrix T with T A T = B, for covariances A and B.
 
-    Where A has no spread there is nothing to carry: such directions are left as they are, and T A T is B as seen from
-    the directions that A has.
+    Directions in which A has no variance are left unchanged; T A T then equals B within the column space of A.
 
     >>> gaussian_transport(np.diag([4.0, 1.0]), np.diag([1.0, 9.0])).round(6).tolist()
     [[0.5, 0.0], [0.0, 3.0]]
@@ -54,7 +48,7 @@ def gaussian_transport(source_DD: np.ndarray, target_DD: np.ndarray) -> np.ndarr
     values_D, vectors_DD = np.linalg.eigh((source_DD + source_DD.T) / 2)
     there_D = values_D > RANK * max(values_D[-1], 0.0)
     roots_R, basis_DR = np.sqrt(values_D[there_D]), vectors_DD[:, there_D]
-    # In the directions that A has, where A is diagonal: nothing is divided by a variance that is not there.
+    # In the eigenbasis of A, restricted to directions with variance, so that no division by zero occurs.
     middle_RR = roots_R[:, None] * (basis_DR.T @ target_DD @ basis_DR) * roots_R
     inner_RR = _root(middle_RR) / roots_R / roots_R[:, None]
     whole_DD: np.ndarray = np.eye(len(source_DD)) + basis_DR @ (inner_RR - np.eye(len(roots_R))) @ basis_DR.T
@@ -63,32 +57,32 @@ def gaussian_transport(source_DD: np.ndarray, target_DD: np.ndarray) -> np.ndarr
 
 
 def _root(matrix_RR: np.ndarray) -> np.ndarray:
-    """The square root of a symmetric matrix without negative eigenvalues, but for rounding."""
+    """Square root of a positive semi-definite matrix."""
     values_R, vectors_RR = np.linalg.eigh((matrix_RR + matrix_RR.T) / 2)
     root_RR: np.ndarray = (vectors_RR * np.sqrt(values_R.clip(min=0))) @ vectors_RR.T
     return root_RR
 
 
 Kind = Literal["mean", "norm-matched", "transport"]
-"""``mean``: alpha times the difference of the means is added (Liu et al. 2020); ``norm-matched``: the same, then every
-token has its own length again; ``transport``: the Gaussian optimal-transport map, which moves mean and covariance."""
+"""``mean``: add alpha times the difference of the means (Liu et al. 2020); ``norm-matched``: the same, then restore the
+norm of every token; ``transport``: the Gaussian optimal-transport map, which moves mean and covariance."""
 Positions = Literal["all", "tokens"]
-"""Where: ``all`` positions, as in the paper, or the ``tokens`` alone, special ones and padding left as they are."""
+"""``all`` positions, as in the paper, or ``tokens`` only, without special tokens and padding."""
 OtherEncoder = Literal["refuse", "allow"]
-"""What to do with means of an encoder with other weights. ``allow`` is for one that was fine-tuned since."""
+"""Whether to accept means of an encoder with other weights; ``allow`` is meant for fine-tuned encoders."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """A shift at one layer: a change for ``encoder.edited``, or to be called on hidden states by hand.
+    """A shift at one layer, for ``encoder.edited`` or to call on hidden states.
 
     Args:
-        kind: How tokens move.
-        alpha: How far; 0 not at all, 1 from mean to mean, less than 0 away from it.
+        kind: Kind of shift.
+        alpha: Length of the shift; 1 moves mean to mean, negative values move away from the target.
         difference_D: The target's mean minus the source's.
         center_D: The source's mean; for ``transport``.
-        stretch_DD: The transport's matrix minus the identity.
-        alphas_V: The alpha of each id, where they differ.
+        stretch_DD: Transport matrix minus the identity.
+        alphas_V: Alpha of each id, if they differ.
     """
 
     kind: Kind
@@ -105,21 +99,21 @@ class Shift:
         return self.alpha == 0 if self.alphas_V is None else not bool(self.alphas_V.any())
 
     def with_alpha(self, alpha: float) -> Shift:
-        """The same with another alpha; what is costly is not computed again.
+        """The same shift with another alpha, without computing it again.
 
         Raises:
-            ConfigError: It treats some tokens apart.
+            ConfigError: Some tokens have their own alpha.
         """
         if self.alphas_V is not None:
             raise ConfigError(
-                "a shift that treats some tokens apart has several alphas",
-                remedy="make it again",
+                "some tokens of the shift have their own alpha",
+                remedy="make a new shift",
                 code="config.not-supported",
             )
         return replace(self, alpha=float(alpha))
 
     def __call__(self, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
-        """The hidden states after the shift."""
+        """Shift hidden states."""
         if self.nothing:
             return hidden_BTD
         if self.alphas_V is None:
@@ -140,10 +134,10 @@ class Shift:
         return matched_BTD
 
     def _at(self, tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-        """A tensor of the shift where the hidden states are and as they are, converted once."""
+        """A tensor on the device and in the dtype of the hidden states, converted once."""
         key = (id(tensor), like.device, like.dtype)
         if key not in self._ready:
-            with torch.inference_mode(mode=False):  # so that it can be used where gradients are wanted later
+            with torch.inference_mode(mode=False):  # so that it can be used with gradients later
                 self._ready[key] = tensor.to(like.device, like.dtype)
         return self._ready[key]
 
@@ -158,7 +152,7 @@ class ShiftOptions:
     """Options of a shift.
 
     Args:
-        kind: How tokens move.
+        kind: Kind of shift.
         shared: Ids of tokens that both languages have, which get an alpha of their own. Default: none, or if
             ``shared_alpha`` is given, those in the token sets of both languages.
         shared_alpha: Alpha of the shared tokens. Default: 0 if ``shared`` is given, else that of all tokens.
@@ -203,7 +197,7 @@ def make_shift(
     alpha: float = 1.0,
     options: ShiftOptions | None = None,
 ) -> Shift:
-    """The shift at one layer; arguments are those of :func:`shift`.
+    """Make the shift at one layer; arguments are those of :func:`shift`.
 
     Raises:
         ConfigError: As there.
@@ -227,21 +221,20 @@ def shift(
     positions: Positions = "all",
     other_encoder: OtherEncoder = "refuse",
 ) -> Iterator[None]:
-    """While the block lasts, the encoder takes tokens of one language for those of another.
+    """Context manager in which the encoder runs with hidden states shifted to another language.
 
     Args:
-        encoder: Any encoder; also one that a fine-tuned model holds.
-        means: What its languages are.
+        encoder: Any encoder, including that of a fine-tuned model.
+        means: Language means of the encoder.
         source: The language of the text.
-        target: The language to go to.
-        alpha: How far; more than 1 goes past the target, less than 0 the other way.
-        layers: Where: one layer or several, each with the same alpha. By default the last but one, the paper's 11 of
-            12.
-        kind: How tokens move.
-        shared: Ids of tokens that both languages have; they get an alpha of their own.
-        shared_alpha: That alpha; by default such tokens stay where they are.
-        positions: Which positions of a row move; the paper's default is all.
-        other_encoder: What to do with means of other weights.
+        target: The language to shift to.
+        alpha: Length of the shift; above 1 it passes the target, below 0 it moves away.
+        layers: One layer or several, each with the same alpha. Default: the last but one, the paper's 11 of 12.
+        kind: Kind of shift.
+        shared: Ids of tokens of both languages, which get their own alpha.
+        shared_alpha: That alpha. Default: 0.
+        positions: Positions of a row that move. Default: all, as in the paper.
+        other_encoder: Whether to accept means of other weights.
 
     Raises:
         ConfigError: A language has no mean, a layer does not exist or has none, the means are of another encoder, or
@@ -284,7 +277,7 @@ def _made(
 
 
 def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.Tensor | None:
-    """The alpha of each id, or None where all have the same."""
+    """Alpha of each id, or None if all are equal."""
     if options.shared is None and options.positions == "all":
         return None
     vocabulary = encoder.vocabulary
@@ -294,12 +287,12 @@ def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.
         wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
         if len(wrong):
             raise ConfigError(
-                f"there is no token {wrong[0]} to treat apart",
+                f"there is no token {wrong[0]}",
                 remedy=f"give ids from 0 to {len(alphas_V) - 1}",
                 code="config.unknown-name",
             )
         alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha or 0.0)
     special = torch.tensor(sorted(vocabulary.special.values()))
-    # Special tokens are in every language's text; that does not make them words of two languages.
+    # Special tokens occur in the text of every language but are not shared words.
     alphas_V[special] = 0.0 if options.positions == "tokens" else float(alpha)
     return alphas_V

@@ -1,8 +1,7 @@
-"""Every layer with every alpha: where a shift turns most of a text into the other language, and where rightly so.
+"""Sweep of a shift over layers and alphas, with scores of every cell.
 
-What is below a layer is computed once for all alphas there, and a layer from the one before it; the naive way runs the
-encoder from the bottom for every cell. What a cell comes to is what :func:`translate_tokens` and
-:func:`score_translation` give for it alone, exactly.
+The layers below a shift are computed once for all alphas, each layer from the one before it. A cell equals exactly what
+:func:`translate_tokens` and :func:`score_translation` give for it alone.
 """
 
 from __future__ import annotations
@@ -38,29 +37,29 @@ if TYPE_CHECKING:
     from isoglot.steer.token_sets import TokenSets
 
 Figure = Literal["convert_rate", "bleu", "headline", "precision", "begun", "neither", "distinct", "kept", "harmonic"]
-"""A figure of a cell; see :class:`Scores`."""
+"""A score of a cell; see :class:`Scores`."""
 ALPHAS = (1.0, 2.0, 3.0)
-"""The paper's."""
+"""The alphas of Liu et al. (2020)."""
 _OF_JUDGED = ("precision", "begun", "headline")
 _RESAMPLES = 1000
 
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """What every cell came to.
+    """Result of a sweep.
 
     Args:
         source: The language of the sentences.
-        target: The one they were shifted to.
-        kind: How.
+        target: The language they were shifted to.
+        kind: Kind of shift.
         layers: The layers, ascending.
         alphas: The alphas, as given.
-        scores: The figures of each cell.
-        translations: What came out in each cell.
-        seconds: Where the time went.
-        references: The sentences in the target language, where they were given.
-        source_bleu: BLEU-1 of the unchanged source: what the two languages share.
-        protocol: What went in, what was decoded and what BLEU-1 counts.
+        scores: Scores of each cell.
+        translations: Decoded sentences of each cell.
+        seconds: Time by stage.
+        references: Reference translations, if given.
+        source_bleu: BLEU-1 of the unchanged source.
+        protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
     """
 
     source: str
@@ -80,10 +79,10 @@ class Sweep:
         return f"Sweep({self.source} to {self.target}; layers {layers}; alphas {alphas})"
 
     def value(self, figure: Figure, layer: int, alpha: float) -> float | None:
-        """A figure of a cell; None where it is not known.
+        """A score of a cell; None if unknown.
 
         Raises:
-            ConfigError: There is no such figure or cell.
+            ConfigError: The score or cell does not exist.
         """
         if figure not in get_args(Figure):
             raise ConfigError(
@@ -105,15 +104,15 @@ class Sweep:
         return value
 
     def grid(self, figure: Figure) -> np.ndarray:
-        """A figure of all cells, layers x alphas; ``nan`` where it is not known."""
+        """A score of all cells (layers × alphas); ``nan`` if unknown."""
         rows = [[self.value(figure, layer, alpha) for alpha in self.alphas] for layer in self.layers]
         return np.array([[np.nan if value is None else value for value in row] for row in rows])
 
     def best(self, figure: Figure) -> tuple[Cell, float] | None:
-        """The cell with the largest figure, among equals the first; None where it is known of none.
+        """The cell with the highest score, the first among ties; None if no score is above 0.
 
-        A cell has no say in ``precision``, ``begun`` and ``headline`` if its dictionary judged fewer than
-        :data:`MIN_JUDGED` tokens, nor any cell where the figure is 0: nothing is best there.
+        For ``precision``, ``begun`` and ``headline``, cells with fewer than :data:`MIN_JUDGED` judged tokens are
+        skipped.
         """
         known = [
             (cell, value)
@@ -124,11 +123,11 @@ class Sweep:
         return max(known, key=lambda one: one[1], default=None)
 
     def has(self, figure: Figure) -> bool:
-        """Whether a figure is known of any cell."""
+        """Whether any cell has a score."""
         return any(self.value(figure, cell.layer, cell.alpha) is not None for cell in self.scores)
 
     def interval(self, figure: Literal["convert_rate", "bleu"], layer: int, alpha: float) -> tuple[float, float] | None:
-        """The 95 % interval of a figure over resampled sentences; None where it is not known."""
+        """Bootstrap 95 % confidence interval of a score over sentences; None if unknown."""
         if self.value(figure, layer, alpha) is None:
             return None
         translation = self.translations[Cell(layer, float(alpha))]
@@ -147,7 +146,7 @@ class Sweep:
         return float(low), float(high)
 
     def converted(self, layer: int, alpha: float) -> np.ndarray:
-        """Tokens of each sentence that only the target has, and that not both languages have (N × 2).
+        """Number of target-only tokens and of tokens not shared by both languages, per sentence (N × 2).
 
         The convert rate is the ratio of their sums.
         """
@@ -158,7 +157,7 @@ class Sweep:
         return _counts(translation, only_V, counted_V)
 
     def outside(self, layer: int, alpha: float) -> np.ndarray:
-        """Tokens of each sentence that neither language has, and all (N × 2): ``neither`` as a ratio of sums."""
+        """Number of tokens of neither language and of all tokens, per sentence (N × 2)."""
         translation = self.translations[Cell(layer, float(alpha))]
         sets = _sets_of(translation)
         known_V = sets.mask(translation.source) | sets.mask(translation.target)
@@ -166,17 +165,17 @@ class Sweep:
 
     @property
     def signature(self) -> str | None:
-        """How BLEU-1 was computed; None where there was no reference."""
+        """Signature of BLEU-1; None without references."""
         bleu = next(iter(self.scores.values())).bleu
         return None if bleu is None else bleu.signature
 
     def about_sets(self) -> dict[str, Any]:
-        """Threshold, text, sizes and overlap of the token sets, which every convert rate depends on."""
+        """Threshold, text size, sizes and overlap of the token sets."""
         sets = next(iter(self.translations.values())).sets
         return {} if sets is None else sets.about((self.source, self.target))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: everything but the translations."""
+        """Everything but the translations as a JSON object."""
         best = {}
         for figure in ("convert_rate", "bleu", "headline", "harmonic"):
             found = self.best(figure)
@@ -207,7 +206,7 @@ def _sets_of(translation: Translation) -> TokenSets:
 
 
 def _counts(translation: Translation, some_V: np.ndarray, counted_V: np.ndarray) -> np.ndarray:
-    """How many tokens of each sentence are among some, and among those that are counted; special ones are not."""
+    """Tokens of each sentence in two masks, without special tokens."""
     special = sorted(set(translation.vocabulary.special.values()) - {translation.vocabulary.unknown_id})
     some_V, counted_V = some_V.copy(), counted_V.copy()
     some_V[special] = counted_V[special] = False

@@ -1,7 +1,7 @@
-"""Which tokens are whose: the ids observed in each language's text, often enough to count.
+"""Token sets: the ids observed often enough in the text of each language.
 
-The second paper's convert rate rests on these sets, and they depend on how much text was read and on how often a token
-must have been met. Both stand beside every set. Special tokens are of no language.
+The convert rate of Liu et al. (2020) depends on these sets, and so on the size of the text and on the frequency
+threshold; both are stored. Special tokens belong to no language.
 
 >>> import numpy as np
 >>> sets = TokenSets({"en": np.array([4, 9, 0, 3]), "de": np.array([0, 2, 6, 5])}, threshold=3)
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 THRESHOLD: int | None = None
-"""How often a token must have been met, unless told: once in every 100,000 of the smallest text, and once at least.
-Large texts have a little of every language in them; without that, most tokens would be in most sets."""
+"""Default minimum frequency of a token: once per 100,000 tokens of the smallest text, at least once. Large texts
+contain a little of every language; with a threshold of 1, most tokens would be in most sets."""
 _ONCE_IN = 100_000
 _FORMAT = 1
 _KIND = "token sets"
 _CHUNK = 4096  # sentences
-_REMEDY = "learn token sets of it too"
+_REMEDY = "compute its token set"
 
 
 class TokenSets:
-    """The tokens of each language, by how often they were met in its text.
+    """The tokens of each language, by frequency in its text.
 
-    Made by :meth:`from_text`, :meth:`from_counts` or :meth:`from_vocabulary`.
+    Created by :meth:`from_text`, :meth:`from_counts` or :meth:`from_vocabulary`.
 
     Args:
-        counts: How often each id was met in each language's text (V), special tokens as 0.
-        threshold: How often a token must have been met to be one of the language's; by default :data:`THRESHOLD`.
-        vocabulary: The hash of the vocabulary the ids are of; None: not known.
+        counts: Frequency of each id in the text of each language (V), 0 for special tokens.
+        threshold: Minimum frequency of a token of the language. Default: :data:`THRESHOLD`.
+        vocabulary: Hash of the vocabulary; None if unknown.
 
     Raises:
-        ConfigError: The threshold is below 1, a language is none, or they are of different vocabularies.
+        ConfigError: The threshold is below 1, a language code is invalid, or vocabularies differ.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class TokenSets:
         if threshold < 1:
             raise ConfigError(
                 f"a threshold of {threshold}",
-                remedy="a token must have been met once at least",
+                remedy="give at least 1",
                 code="config.invalid-value",
             )
         self.counts = {language_code(code): np.asarray(count, dtype=np.int64) for code, count in counts.items()}
@@ -96,7 +96,7 @@ class TokenSets:
         """Count the tokens of sentences of each language, or of a file with one a line.
 
         Raises:
-            ConfigError: The vocabulary has no such language or not one token of its text, or the threshold will not do.
+            ConfigError: The vocabulary has no such language or not one token of its text, or the threshold is invalid.
             InputError: There is no sentence, or one is empty.
             StorageError: A file cannot be read.
         """
@@ -120,7 +120,7 @@ class TokenSets:
     def from_counts(
         cls, vocabulary: Vocabulary, counts: Mapping[str, np.ndarray], *, threshold: int | None = THRESHOLD
     ) -> TokenSets:
-        """Take counts that are there already, such as ``Shards.counts()``.
+        """From existing counts, such as ``Shards.counts()``.
 
         Raises:
             ConfigError: They are of another vocabulary, the threshold is below 1, or a language has no token left.
@@ -143,7 +143,7 @@ class TokenSets:
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary) -> TokenSets | None:
-        """What a vocabulary knows from the text it was made from; None if it knows nothing of that."""
+        """From the text a vocabulary was trained on; None if that is not recorded."""
         special = list(vocabulary.special.values())
         known = {code: count for code in vocabulary.languages if (count := vocabulary.counts(code)) is not None}
         known = {code: count for code, count in known.items() if count.sum() > count[special].sum()}
@@ -157,24 +157,24 @@ class TokenSets:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages whose tokens are known."""
+        """Languages with a token set."""
         return tuple(self.counts)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many tokens each language has."""
+        """Size of each set."""
         return {code: int(mask.sum()) for code, mask in self._masks.items()}
 
     @property
     def text_tokens(self) -> dict[str, int]:
-        """How many tokens of text each set was learned from."""
+        """Number of tokens of text each set was computed from."""
         return {code: int(count.sum()) for code, count in self.counts.items()}
 
     def mask(self, language: str) -> np.ndarray:
-        """Whether each id is one of the language's (V, bool).
+        """Mask of the ids of a language (V, bool).
 
         Raises:
-            ConfigError: There is no set of that language.
+            ConfigError: The language has no token set.
         """
         code = language_code(language)
         if code not in self._masks:
@@ -186,32 +186,32 @@ class TokenSets:
         return self._masks[code]
 
     def ids(self, language: str) -> np.ndarray:
-        """The ids of a language, sorted."""
+        """Ids of a language, sorted."""
         import numpy as np
 
         return np.flatnonzero(self.mask(language))
 
     def shared(self, one: str, other: str) -> np.ndarray:
-        """The ids that two languages both have, sorted."""
+        """Ids that two languages share, sorted."""
         import numpy as np
 
         return np.flatnonzero(self.mask(one) & self.mask(other))
 
     def only(self, language: str, *, but_not: str) -> np.ndarray:
-        """The ids that one language has and another has not, as a mask (V, bool)."""
+        """Mask of the ids of one language that another does not have (V, bool)."""
         found_V: np.ndarray = self.mask(language) & ~self.mask(but_not)
         return found_V
 
     def overlaps(self) -> dict[tuple[str, str], int]:
-        """How many ids each two languages share: the second paper's Table 3."""
+        """Number of shared ids of each pair of languages (Table 3 of Liu et al. 2020)."""
         codes = self.languages
         return {(one, other): len(self.shared(one, other)) for at, one in enumerate(codes) for other in codes[at + 1 :]}
 
     def check_ids(self, ids_N: np.ndarray) -> None:
-        """Refuse ids that are not of the vocabulary.
+        """Check that ids are in the vocabulary.
 
         Raises:
-            ConfigError: With the first.
+            ConfigError: One is not.
         """
         wrong = ids_N[(ids_N < 0) | (ids_N >= self.size)]
         if len(wrong):
@@ -222,23 +222,23 @@ class TokenSets:
             )
 
     def check_vocabulary(self, vocabulary: Vocabulary) -> None:
-        """Refuse a vocabulary whose ids mean something else.
+        """Check that the sets belong to a vocabulary.
 
         Raises:
-            ConfigError: It is another one.
+            ConfigError: They do not.
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
             raise ConfigError(
-                "the token sets are of another vocabulary",
-                remedy="learn those of this one",
+                "the token sets belong to another vocabulary",
+                remedy="compute those of this vocabulary",
                 code="config.other-vocabulary",
             )
 
     def check_known(self, languages: Iterable[str] | None = None) -> None:
-        """Refuse languages without one token, of which every convert rate would be nothing.
+        """Check that languages have at least one token.
 
         Raises:
-            ConfigError: With the first.
+            ConfigError: One has none.
         """
         for code in self.languages if languages is None else map(language_code, languages):
             if self.mask(code).any():
@@ -246,18 +246,18 @@ class TokenSets:
             most = int(self.counts[code].max(initial=0))
             if most:
                 raise ConfigError(
-                    f"no token of {code} was met {self.threshold:,} times",
+                    f"no token of {code} occurs {self.threshold:,} times",
                     remedy=f"set the threshold to {most:,} at most",
                     code="config.missing-data",
                 )
             raise ConfigError(
                 f"the text of {code} has no token that the vocabulary knows",
-                remedy="leave the language out, or take an encoder that knows it",
+                remedy="leave the language out, or use an encoder that knows it",
                 code="config.missing-data",
             )
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
-        """What to report beside a convert rate: threshold, text, sizes and overlaps."""
+        """Threshold, text sizes, set sizes and overlaps, to report with a convert rate."""
         codes = self.languages if languages is None else tuple(map(language_code, languages))
         return {
             "threshold": self.threshold,
@@ -269,11 +269,11 @@ class TokenSets:
     # --- files ---
 
     def save(self, path: str | Path, *, compression: Compression = "none") -> Path:
-        """Write to a JSON file: of each language the ids it has and how often each was met; returns the file.
+        """Write ids and frequencies of each language to a JSON file; returns the file.
 
         Args:
-            path: Where; ``zstd`` puts ``.zst`` behind its name, and :meth:`load` finds it by either.
-            compression: Whether the file is small or can be read by eye.
+            path: The file; ``zstd`` appends ``.zst``, and :meth:`load` finds it by either name.
+            compression: Compression of the file.
 
         Raises:
             StorageError: It cannot be written.
@@ -292,21 +292,20 @@ class TokenSets:
             **self.about(),
             "counts": counts,
         }
-        # In one line: indented, every id would have one of its own.
         return write_sealed(path, facts, compression=compression, indented=False)
 
     @classmethod
     def load(cls, path: str | Path) -> TokenSets:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises:
-            InputError: It is something else.
+            InputError: It has another format.
             StorageError: It cannot be read.
         """
         import numpy as np
 
-        remedy = "make them with isoglot steer fit"
-        wrong = InputError("no token sets of ours", remedy=remedy, code="input.unknown-format", file=path)
+        remedy = "create it with isoglot steer fit"
+        wrong = InputError("not a file of token sets", remedy=remedy, code="input.unknown-format", file=path)
         facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)
         try:
             counts = {}

@@ -1,6 +1,6 @@
-"""Token translation: a sentence in, shifted on its way, and the model's best token at every position out.
+"""Token translation: shift the hidden states of a sentence to another language and decode every position.
 
-Liu et al. 2020 call it unsupervised token translation. Nothing is masked, and nothing is learned but two means.
+Liu et al. (2020) call it unsupervised token translation. Nothing is masked, and only two means are estimated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 Belongs = Literal["source", "target", "both", "neither", "unknown"]
-"""Whose token it is: of one language only, of both, of neither; unknown without token sets."""
+"""The language of a token: one only, both, or neither; unknown without token sets."""
 _BELONGS: tuple[Belongs, ...] = ("neither", "source", "target", "both")
 
 
@@ -45,31 +45,31 @@ class Token(NamedTuple):
     """One position of a sentence."""
 
     given: str
-    """the piece that was there"""
+    """the input token"""
     made: str
-    """the piece that the model gives"""
+    """the decoded token"""
     begins: bool
-    """whether it begins a word, with a blank before it"""
+    """whether it begins a word"""
     switched: bool
-    """whether it is a token of the target that the source does not have; without token sets, whether it is another"""
+    """whether it is a token of the target and not of the source; without token sets, whether it changed"""
     belongs: Belongs
 
 
 @dataclass(frozen=True, repr=False)
 class Translation:
-    """What a shift made of sentences.
+    """Sentences decoded after a shift.
 
     Args:
         source: The language of the sentences.
-        target: The one they were shifted to.
-        layer: Where.
-        alpha: How far.
-        kind: How.
-        given: The ids of each sentence, special ones left out unless they are decoded.
-        made: What the model gives at the same positions.
-        vocabulary: What ids mean.
-        sets: Which tokens are whose; None: not known.
-        cut: How many sentences were longer than the encoder takes.
+        target: The language they were shifted to.
+        layer: The layer of the shift.
+        alpha: Length of the shift.
+        kind: Kind of shift.
+        given: Input ids of each sentence, without special tokens unless these are decoded.
+        made: Decoded ids at the same positions.
+        vocabulary: The vocabulary of the ids.
+        sets: Tokens of each language; None if unknown.
+        cut: Number of sentences truncated to the encoder's maximum length.
     """
 
     source: str
@@ -87,7 +87,7 @@ class Translation:
         return len(self.given)
 
     def __str__(self) -> str:
-        """The translations, one a line."""
+        """The translations, one per line."""
         return "\n".join(self.texts)
 
     def __repr__(self) -> str:
@@ -97,24 +97,24 @@ class Translation:
 
     @property
     def sources(self) -> list[str]:
-        """The sentences as the vocabulary reads them."""
+        """The input, decoded by the vocabulary."""
         return [self.vocabulary.decode(ids) for ids in self.given]
 
     @cached_property
     def texts(self) -> list[str]:
-        """What came out, as text."""
+        """The output as text."""
         return [self.vocabulary.decode(ids) for ids in self.made]
 
     @cached_property
     def switched(self) -> list[np.ndarray]:
-        """At every position, whether the token is the target's alone; without token sets, whether it is another one."""
+        """Whether each decoded token is of the target only; without token sets, whether it changed."""
         if self.sets is None:
             return [made != given for given, made in zip(self.given, self.made, strict=True)]
         only_V = self.sets.only(self.target, but_not=self.source)
         return [only_V[made] for made in self.made]
 
     def tokens(self, sentence: int) -> list[Token]:
-        """One sentence position by position, for showing it."""
+        """One sentence, position by position, for display."""
         vocabulary, made = self.vocabulary, self.made[sentence]
         if self.sets is None:
             whose: list[Belongs] = ["unknown"] * len(made)
@@ -161,7 +161,7 @@ def translate(
         alpha: Length of the shift as a multiple of the difference of the means; default: as measured for these
             languages, else 1.
         layer: Layer at which states are shifted; default: as measured for these languages, else the last but one.
-        device: Where to compute.
+        device: Device to compute on.
 
     Raises:
         ConfigError: A language has no mean and no built-in text, or the layer does not exist.

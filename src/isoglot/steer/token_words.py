@@ -1,7 +1,7 @@
-"""The words that tokens make: where each begins and ends in a row of ids, and how it reads.
+"""Words in rows of token ids: their boundaries and text.
 
-A word goes on until a piece ends it or opens another, or letters, digits and other signs meet. Chinese characters, kana
-and the scripts of South-East Asia are written without blanks: there, every piece is a word.
+A word ends where a token ends it or begins another, or where letters, digits and other characters meet. In Chinese
+characters, kana and the scripts of South-East Asia, which are written without spaces, every token is a word.
 
 Shapes: ``V`` vocabulary, ``N`` tokens.
 """
@@ -28,7 +28,7 @@ _UNSPACED_RANGES = [
 
 
 class WordFinder:
-    """Finds the words in rows of ids of a vocabulary, whatever language each piece is of."""
+    """Finds the words in rows of ids of a vocabulary, independent of language."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -39,19 +39,19 @@ class WordFinder:
         self._texts: dict[tuple[int, ...], str] = {}
 
     def spans(self, ids_N: np.ndarray) -> list[tuple[int, int]]:
-        """The first position of every word, and the one after its last."""
+        """Start and end position of every word."""
         if not len(ids_N):
             return []
         kinds_N = self._kinds_V[ids_N]
         opens_N = (kinds_N == _UNSPACED) | (kinds_N != np.roll(kinds_N, 1))
-        opens_N &= np.roll(kinds_N, 1) != _BLANK  # the blank before a word may be a piece of its own, and is part of it
+        opens_N &= np.roll(kinds_N, 1) != _BLANK  # a blank token before a word is part of it
         opens_N |= self.vocabulary.starts[ids_N] | np.roll(self.vocabulary.ends[ids_N], 1)
         opens_N[0] = True
         firsts = np.flatnonzero(opens_N).tolist()
         return list(zip(firsts, [*firsts[1:], len(ids_N)], strict=True))
 
     def text(self, ids: Sequence[int]) -> str:
-        """How some pieces read, without blanks around them."""
+        """Text of some tokens, without surrounding spaces."""
         key = tuple(ids)
         found = self._texts.get(key)
         if found is None:
@@ -60,7 +60,7 @@ class WordFinder:
 
 
 def _kind(piece: str) -> int:
-    """What a piece is made of, by its first character."""
+    """Character class of a token, by its first character."""
     if piece in BYTES:
         return _LETTERS
     bare = piece.removeprefix(CONTINUES) or piece

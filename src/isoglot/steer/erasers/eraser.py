@@ -1,10 +1,9 @@
-"""What every eraser keeps to: learn what tells languages apart, then take it out of rows.
+"""Base class of erasers, which remove language identity from rows.
 
-All that any of them needs is the mean, the covariance and the number of the rows of each language. So an eraser learns
-from rows at once (``fit``), from batch after batch (``update``) or from the means of an encoder (``from_means``), and
-each gives the same.
+An eraser needs only the mean, covariance and number of rows of each language. It can be fitted on all rows (``fit``),
+batch by batch (``update``) or from language means (``from_means``), with equal results.
 
-Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions that are taken out.
+Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` removed directions.
 """
 
 from __future__ import annotations
@@ -33,24 +32,24 @@ FILE = "eraser.safetensors"
 
 
 class MomentsByLanguage(NamedTuple):
-    """How the rows of each language lie, in float64."""
+    """Counts, means and covariances of the rows of each language, in float64."""
 
     languages: tuple[str, ...]
     counts_K: torch.Tensor
     means_KD: torch.Tensor
     covariances: list[torch.Tensor]
-    """D x D for each, divided by ``count - 1``"""
+    """D × D for each, divided by ``count - 1``"""
 
 
 @dataclass(eq=False, kw_only=True)
 class Eraser(Estimator):
-    """Takes languages out of rows; the base of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR` and :class:`LEACE`.
+    """Base class of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR` and :class:`LEACE`.
 
-    Learns ``languages_`` and ``width_``, and what each kind adds.
+    Learns ``languages_`` and ``width_``; subclasses add their own.
     """
 
     needs_language: ClassVar[bool] = False
-    """``transform`` must be told the language of every row"""
+    """whether ``transform`` needs the language of every row"""
 
     languages_: tuple[str, ...] = field(init=False, repr=False)
     width_: int = field(init=False, repr=False)
@@ -62,11 +61,11 @@ class Eraser(Estimator):
     # --- learning ---
 
     def fit(self, X: Array, languages: Sequence[str]) -> Self:
-        """Learn from rows, each with the code of its language.
+        """Fit on rows, each with the code of its language.
 
         Raises:
-            ConfigError: An option will not do, there is only one language, or a code is none.
-            InputError: The rows will not do, or there is not one code for each.
+            ConfigError: An option is invalid, there is only one language, or a code is invalid.
+            InputError: The rows are invalid, or the number of codes differs.
         """
         self._forget()
         self._statistics = {}
@@ -75,16 +74,16 @@ class Eraser(Estimator):
         return self
 
     def update(self, X: Array, languages: Sequence[str]) -> Self:
-        """Learn from more rows: in whatever parts they come, the result is that of all at once, but for rounding.
+        """Add more rows; the result equals that of ``fit`` on all rows, up to rounding.
 
         Raises:
-            ConfigError: A code is none, or what was learned before came from a file or from means.
-            InputError: The rows will not do, or there is not one code for each.
+            ConfigError: A code is invalid, or the eraser was loaded from a file or made from means.
+            InputError: The rows are invalid, or the number of codes differs.
         """
         if not self._statistics and super().learned():
             raise ConfigError(
-                "what was read or made from means cannot go on learning",
-                remedy="fit another",
+                "an eraser from a file or from means cannot be updated",
+                remedy="fit a new one",
                 code="config.not-supported",
             )
         self._take(X, languages)
@@ -100,16 +99,16 @@ class Eraser(Estimator):
         languages: Sequence[str] | None = None,
         **options: Any,  # noqa: ANN401 - those of the class
     ) -> Self:
-        """Learn from the means of an encoder: as if from all the tokens they are of.
+        """Fit from language means, as if on all of their tokens.
 
         Args:
-            means: What its languages are.
-            layer: In which layer.
-            languages: Which of them; by default all.
-            **options: The eraser's.
+            means: Language means of the encoder.
+            layer: The layer.
+            languages: Languages to use. Default: all.
+            **options: Options of the eraser.
 
         Raises:
-            ConfigError: A language has no mean, the layer was not learned, or there is only one language.
+            ConfigError: A language or the layer has no mean, or there is only one language.
         """
         eraser = cls(**options)
         codes = means.languages if languages is None else tuple(dict.fromkeys(map(language_code, languages)))
@@ -123,7 +122,7 @@ class Eraser(Estimator):
         return eraser
 
     def learned(self) -> dict[str, Any]:
-        """What it has learned, by name; after ``update``, this is where it is worked out."""
+        """Learned attributes by name; after ``update`` they are computed here."""
         if self._statistics and not super().learned():
             self._settle()
         return super().learned()
@@ -131,29 +130,29 @@ class Eraser(Estimator):
     # --- use ---
 
     def transform(self, X: ArrayT, languages: Sequence[str] | str | None = None) -> ArrayT:
-        """The rows without what tells languages apart, as the kind that came in.
+        """Remove language identity from rows; returns the type that was given.
 
         Args:
             X: N × D.
-            languages: The code of each row, or one for all; MeanRemoval and LIR need it.
+            languages: Code of each row, or one for all; required by MeanRemoval and LIR.
 
         Raises:
-            ConfigError: The languages are needed and missing, or one was not learned.
-            InputError: The rows will not do, or there is not one code for each.
-            NotFittedError: It has learned nothing yet.
+            ConfigError: Languages are required and missing, or one was not in the training data.
+            InputError: The rows are invalid, or the number of codes differs.
+            NotFittedError: It is not fitted.
         """
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
         return give_back(self._apply(rows_ND, self._which(languages, len(rows_ND))), X)
 
     def fit_transform(self, X: ArrayT, languages: Sequence[str]) -> ArrayT:
-        """``fit``, then ``transform``."""
+        """Fit, then transform."""
         return self.fit(X, languages).transform(X, languages)
 
     def score(self, X: Array, languages: Sequence[str]) -> float:
-        """Minus the share of the variance of erased rows that lies between languages; 0 is best.
+        """Negative share of the variance of erased rows between languages; 0 is best.
 
-        At 0 the languages have one mean, and no linear probe tells them apart.
+        At 0 all languages have the same mean, and no linear probe can tell them apart.
         """
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
@@ -168,11 +167,11 @@ class Eraser(Estimator):
         return -between / total if total else 0.0
 
     def change(self, language: str | None = None) -> Change:
-        """The eraser inside an encoder: ``with encoder.edited(layer, eraser.change("de"))``. Every position is erased.
+        """An edit that erases every position of an encoder: ``with encoder.edited(layer, eraser.change("de"))``.
 
         Raises:
-            ConfigError: The language is needed and missing, or was not learned.
-            NotFittedError: It has learned nothing yet.
+            ConfigError: The language is required and missing, or was not in the training data.
+            NotFittedError: It is not fitted.
         """
         self._check_fitted()
         which_1 = self._which(language, 1)
@@ -188,21 +187,21 @@ class Eraser(Estimator):
     # --- files ---
 
     def save(self, path: str | Path) -> Path:
-        """Write it as one safetensors file, or as ``eraser.safetensors`` in a folder. Returns the file.
+        """Write a safetensors file, or ``eraser.safetensors`` in a folder; returns the file.
 
         Raises:
-            NotFittedError: It has learned nothing yet.
+            NotFittedError: It is not fitted.
             StorageError: The file cannot be written.
         """
         return save_map(self, path, name=FILE)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read one of this class; ``Eraser.load`` reads any.
+        """Read an eraser of this class; ``Eraser.load`` reads any.
 
         Raises:
-            CorruptFileError: The file is not what was written.
-            InputError: It holds something else.
+            CorruptFileError: The file is damaged.
+            InputError: It has another format or class.
             StorageError: It cannot be read.
         """
         from isoglot import steer
@@ -211,7 +210,7 @@ class Eraser(Estimator):
         if not isinstance(found, cls):
             name = type(found).__name__
             raise InputError(
-                f"a {name} where a {cls.__name__} is wanted",
+                f"the file contains a {name}, not a {cls.__name__}",
                 remedy=f"use {name}.load",
                 code="input.unknown-format",
                 file=path,
@@ -228,8 +227,8 @@ class Eraser(Estimator):
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
             raise InputError(
-                f"X has {rows_ND.shape[1]} columns where {known} came before",
-                remedy="give rows of one space",
+                f"X has {rows_ND.shape[1]} columns, earlier rows had {known}",
+                remedy="give rows of the same width",
                 code="input.shape",
             )
         for number, code in enumerate(codes):
@@ -242,7 +241,7 @@ class Eraser(Estimator):
             delattr(self, name)
 
     def _settle(self) -> None:
-        """Work out what the sums say."""
+        """Compute the learned attributes from the statistics."""
         found = {code: self._statistics[code].result() for code in sorted(self._statistics)}
         spread = MomentsByLanguage(
             tuple(found),
@@ -264,12 +263,12 @@ class Eraser(Estimator):
         self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
 
     def _which(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
-        """The number of each row's language, for those that need it."""
+        """Index of the language of each row; None if not needed."""
         if not self.needs_language:
             return None
         if languages is None:
             raise ConfigError(
-                f"{type(self).__name__} must know the language of every row",
+                f"{type(self).__name__} needs the language of every row",
                 remedy="give their codes",
                 code="config.missing-data",
             )
@@ -277,7 +276,7 @@ class Eraser(Estimator):
         for code in codes:
             if code not in self.languages_:
                 raise ConfigError(
-                    f"{shown(code)} was not learned",
+                    f"{shown(code)} was not in the training data",
                     remedy=nearest_name(code, self.languages_),
                     code="config.unknown-name",
                 )
@@ -286,15 +285,15 @@ class Eraser(Estimator):
 
     @abstractmethod
     def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
-        """What is learned, by name."""
+        """Learned attributes by name."""
 
     @abstractmethod
     def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
-        """The rows without their languages."""
+        """The erased rows."""
 
 
 def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]]:
-    """The number of each row's language among the canonical codes that occur."""
+    """Index of the language of each row, and the canonical codes."""
     if isinstance(languages, str) or len(languages) != rows:
         count = 1 if isinstance(languages, str) else len(languages)
         raise InputError(

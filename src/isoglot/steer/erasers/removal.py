@@ -1,21 +1,15 @@
-"""Every language loses its mean (Libovický et al. 2020): the simplest eraser, and often hard to beat.
+"""Erasers that remove means or directions: MeanRemoval, LSAR and LIR.
 
-Shapes: ``N`` rows, ``D`` columns, ``K`` languages.
+**MeanRemoval** (Libovický et al. 2020) removes the mean of each language.
 
-Low-rank subspace of the languages' means, projected out (Xie et al. 2022).
+**LSAR** (Xie et al. 2022) projects out the low-rank subspace of the language means. The paper writes their matrix as a
+common vector and a few directions orthogonal to it, M ≈ c 1' + S G' with c ⊥ S, found by two singular value
+decompositions with a new center between them. The columns of the first approximation lie on an affine plane, and the
+new center is its point nearest to the origin. So the second decomposition only rotates the basis inside the subspace,
+which is spanned by the top directions of the centered means.
 
-The paper writes the matrix of the means as one common vector and a few directions at right angles to it,
-M ≈ c 1' + S G' with c ⊥ S, found by two singular value decompositions with a new center between them. The columns of
-the first approximation lie on one affine plane; the new center is its point nearest to the origin, and moves no
-direction of the plane. So the second decomposition turns the basis inside the subspace, and the subspace is that of the
-first: the top directions of the centered means.
-
-Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions.
-
-Language information removal (Yang et al. 2021): every language loses its own strongest directions.
-
-The paper takes the singular vectors of the rows of a language as they are, not centered: the first is nearly the
-direction of its mean, and all of it goes, what is common to the languages too.
+**LIR** (Yang et al. 2021) removes the strongest directions of each language. The paper takes the singular vectors of
+the uncentered rows, so the first is nearly the direction of the mean and removes what is common to all languages too.
 
 Shapes: ``N`` rows, ``D`` columns, ``K`` languages, ``R`` directions.
 """
@@ -40,7 +34,7 @@ Onto = Literal["origin", "common"]
 
 @dataclass(eq=False, kw_only=True)
 class MeanRemoval(Eraser):
-    """All languages get one mean; it must be known which language a row is of.
+    """Moves all languages to one mean; needs the language of every row.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [9.0, 4.0], [9.0, 6.0]])
@@ -48,10 +42,10 @@ class MeanRemoval(Eraser):
     [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]]
 
     Args:
-        onto: Where that mean is: at the ``origin``, as in the paper, or where it was in ``common``, the mean of the
-            languages' means: what a layer of an encoder can still read.
+        onto: The ``origin``, as in the paper, or the ``common`` mean of the language means, which the following layers
+            of an encoder can still process.
 
-    Learns ``means_`` (K × D), what each language loses.
+    Learns ``means_`` (K × D), the vector subtracted from each language.
     """
 
     needs_language: ClassVar[bool] = True
@@ -96,7 +90,7 @@ class LSAR(Eraser):
             )
         center_D = spread.means_KD.mean(dim=0)
         _, values_R, basis_RD = torch.linalg.svd(spread.means_KD - center_D, full_matrices=False)
-        there_R = values_R[:rank] > 1e-12 * values_R[0].clamp(min=1e-300)  # equal means span nothing
+        there_R = values_R[:rank] > 1e-12 * values_R[0].clamp(min=1e-300)  # none if all means are equal
         basis_RD = basis_RD[:rank][there_R]
         return {"basis_": basis_RD, "common_": center_D - center_D @ basis_RD.T @ basis_RD}
 
@@ -107,10 +101,10 @@ class LSAR(Eraser):
 
 @dataclass(eq=False, kw_only=True)
 class LIR(Eraser):
-    """Rows without the top singular directions of their language: ``x − C C' x``; the language must be known.
+    """Removes the top singular directions of each language, ``x − C C' x``; needs the language of every row.
 
     Args:
-        rank: How many directions a language loses; the paper's 1.
+        rank: Number of directions per language. Default: the paper's 1.
 
     Learns ``directions_`` (K × R × D), orthonormal in each language.
     """
@@ -131,7 +125,7 @@ class LIR(Eraser):
             )
         found = []
         for count, mean_D, covariance_DD in zip(spread.counts_K, spread.means_KD, spread.covariances, strict=True):
-            # The rows' singular vectors are the eigenvectors of X'X / n: the covariance, with the mean put back.
+            # Right singular vectors of the rows are eigenvectors of X'X / n = covariance + mean mean'.
             moment_DD = covariance_DD * ((count - 1).clamp(min=1) / count) + torch.outer(mean_D, mean_D)
             _, vectors_DD = torch.linalg.eigh(moment_DD)
             found.append(vectors_DD[:, -self.rank :].flip(1).T)

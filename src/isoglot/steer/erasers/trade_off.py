@@ -1,15 +1,15 @@
-"""What taking the language out costs: how well a probe still tells it, next to how well translations are still found.
+"""Trade-off of erasing language identity: accuracy of a language probe against retrieval of translations.
 
-Every eraser and the shift learn from some parallel sentences and are tried on others, in turn (folds), so that nothing
-is known of what is tested. The shift brings every language to one, the pivot.
+Erasers and shifts are fitted on some parallel sentences and evaluated on others (cross-validation). The shift moves
+every language to one, the pivot.
 
-- ``probe``: how often a linear probe tells the language of a held-out sentence; ``chance`` is as good as none.
-- ``spread``: the same with squares of the leading coordinates beside them: what a probe that is not linear would find.
-  Below chance, nothing is left but the noise of the sentences that were learned from.
-- ``retrieval``: P@1 by cosine, all pairs of languages in both directions; candidates are all sentences.
-- ``control``: 1 where the probe is at chance, 0 where it is always right.
+- ``probe``: accuracy of a linear language probe on held-out sentences; compare with ``chance``.
+- ``spread``: the same with squares of the leading coordinates as features, as a non-linear probe would see them. Below
+  chance, only noise of the training sentences is left.
+- ``retrieval``: P@1 by cosine, all pairs of languages in both directions, among all sentences.
+- ``control``: 1 if the probe is at chance, 0 if it is always right.
 - ``harmonic``: the harmonic mean of control and retrieval.
-- ``change``: the mean squared way a sentence went, the mean squared distance from the common mean being 1.
+- ``change``: mean squared change of a sentence, relative to the mean squared distance from the common mean.
 
 Shapes: ``N`` sentences, ``D`` hidden size.
 """
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     Removal = Callable[[Rows], Callable[[str, np.ndarray], np.ndarray]]
 
 NOTHING = "nothing"
-"""The name of leaving everything as it is: the row that the others are compared with."""
-_FEWEST = 10  # sentences, below which folds say nothing
+"""Name of the baseline, which changes nothing."""
+_FEWEST = 10  # sentences for cross-validation
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureScore:
-    """What one way to take the language out came to."""
+    """Scores of one eraser or shift."""
 
     name: str
     probe: float
@@ -63,13 +63,13 @@ class ErasureScore:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """What to choose by, the larger the better: the harmonic mean, and among equals the least change."""
-        return round(self.harmonic, 9), -self.change  # rounded, as equal shares may differ in their last bits
+        """Sort key, higher is better: harmonic mean, then least change."""
+        return round(self.harmonic, 9), -self.change  # rounded, since equal shares may differ in their last bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
-    """All ways in one layer; the first is to do nothing."""
+    """Scores of all erasers and shifts in one layer; the first is the baseline."""
 
     languages: tuple[str, ...]
     pivot: str
@@ -80,36 +80,36 @@ class TradeOff:
 
     @property
     def chance(self) -> float:
-        """What a probe that knows nothing would come to."""
+        """Accuracy of a probe at chance."""
         return 1 / len(self.languages)
 
     @property
     def before(self) -> ErasureScore:
-        """Everything as it is."""
+        """Scores of the baseline."""
         return self.of(NOTHING)
 
     @property
     def best(self) -> ErasureScore:
-        """The best harmonic mean of control and retrieval; among equals the least change."""
+        """The best harmonic mean of control and retrieval, with the least change among ties."""
         return max(self.rows, key=lambda row: row.rank)
 
     def of(self, name: str) -> ErasureScore:
-        """One of them by its name.
+        """Scores by name.
 
         Raises:
-            ConfigError: There is none of that name.
+            ConfigError: The name does not exist.
         """
         found = {row.name: row for row in self.rows}
         if name not in found:
             raise ConfigError(
-                f"no way {shown(name)} to take the language out",
+                f"no eraser {shown(name)}",
                 remedy=nearest_name(name, found),
                 code="config.unknown-name",
             )
         return found[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """As a JSON object."""
         return asdict(self) | {"chance": self.chance}
 
 
@@ -128,19 +128,19 @@ def trade_offs(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> list[TradeOff]:
-    """The trade-off in each layer.
+    """Measure the trade-off in each layer.
 
     Args:
-        vectors: Of the same sentences in two languages or more, as :func:`isoglot.represent.extract` gives them.
-        erasers: Those to try, by name; by default all. They are cloned, not fitted.
-        alphas: Of the shift.
-        pivot: The language that the shift brings all others to; by default the first.
-        folds: Into how many parts sentences are cut.
-        seed: Decides which sentences are in which.
-        progress: Shows how far it is.
+        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
+        erasers: Erasers by name, which are cloned before fitting. Default: all.
+        alphas: Lengths of the shift.
+        pivot: The language that the shift moves all others to. Default: the first.
+        folds: Number of cross-validation folds.
+        seed: Random seed of the folds.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: There is only one language, no such pivot, or fewer than two folds.
+        ConfigError: There is only one language, the pivot does not exist, or there are fewer than two folds.
         InputError: The languages have different numbers of sentences, or too few.
     """
     found = []
@@ -165,7 +165,7 @@ def trade_off(
     seed: int = 0,
     layer: int | None = None,
 ) -> TradeOff:
-    """The trade-off for vectors of parallel sentences: row i of every language says the same.
+    """Measure the trade-off for vectors of parallel sentences.
 
     Args:
         vectors: N × D for each language.
@@ -174,7 +174,7 @@ def trade_off(
         pivot: As there.
         folds: As there.
         seed: As there.
-        layer: Where they come from, for the result.
+        layer: Number of the layer, for the result.
 
     Raises:
         ConfigError: As there.
@@ -186,7 +186,7 @@ def trade_off(
     main = codes[0] if pivot is None else language_code(pivot)
     if main not in rows:
         raise ConfigError(
-            f"the pivot {shown(main)} is none of the languages",
+            f"the pivot {shown(main)} is not one of the languages",
             remedy=nearest_name(main, rows),
             code="config.unknown-name",
         )
@@ -207,36 +207,36 @@ def trade_off(
 def _check(given: Mapping[str, Any], folds: int) -> None:
     if len({language_code(code) for code in given}) < 2:
         raise ConfigError(
-            "one language has nothing to be told from",
+            "only one language",
             remedy="give sentences of two or more",
             code="config.not-supported",
         )
     if folds < 2:
         raise ConfigError(
             f"{folds} folds",
-            remedy="give 2 or more: what is tested must not be learned from",
+            remedy="give 2 or more",
             code="config.invalid-value",
         )
     sizes = {code: len(each) for code, each in given.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{code} {size:,}" for code, size in sizes.items())
         raise InputError(
-            f"not as many sentences in each language: {listed}", remedy="give parallel ones", code="input.row-count"
+            f"different numbers of sentences: {listed}", remedy="give parallel sentences", code="input.row-count"
         )
     if min(sizes.values()) < _FEWEST:
-        raise InputError(f"{min(sizes.values())} sentences", remedy=f"give {_FEWEST} at least", code="input.too-few")
+        raise InputError(f"{min(sizes.values())} sentences", remedy=f"give at least {_FEWEST}", code="input.too-few")
 
 
-def labelled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
-    """The rows of all languages in one matrix, and the language of each: what an eraser is fitted on."""
+def labeled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
+    """Rows of all languages in one matrix, and the language of each row."""
     return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
 
 
-# --- the ways ---
+# --- erasers and shifts ---
 
 
 def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
-    """Each learns from rows and gives a function of a language and its rows."""
+    """Functions by name that are fitted on rows and return a function of a language and its rows."""
     ways: dict[str, Removal] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
     for name, eraser in erasers.items():
         ways[name] = _erased(eraser)
@@ -248,7 +248,7 @@ def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) ->
 
 def _erased(eraser: Eraser) -> Removal:
     def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
-        fitted = eraser.clone().fit(*labelled(rows))
+        fitted = eraser.clone().fit(*labeled(rows))
         return lambda code, X_ND: fitted.transform(X_ND, [code] * len(X_ND))
 
     return learn
@@ -279,7 +279,7 @@ def _transported(pivot: str) -> Removal:
     return learn
 
 
-# --- what they come to ---
+# --- scores ---
 
 
 def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureScore:
