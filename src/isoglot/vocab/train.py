@@ -1,14 +1,11 @@
-"""Learning from counts: text repeats itself, so each chunk is cut into words once, whatever it counts.
+"""Training of vocabularies: one from the text of all languages, or one for each language, with controlled sharing.
 
-``tokenizers`` counts words by cutting every line; it cannot be handed counts. So the chunks between blanks are counted
-here, and every distinct one goes to the trainer with its count before it; behind the splitter stands :class:`Repeated`,
-which turns a word into as many of it. By the contract of :mod:`.scheme` the trainer's counts are the same, and so is
-what it learns.
+Text repeats itself, so each distinct chunk between blanks is split into words only once. ``tokenizers`` does not accept
+counts, so chunks are passed to the trainer with their count before them, and the pre-tokenizer :class:`Repeated`
+repeats each word that often. By the contract of :mod:`.subword_scheme` the trainer's counts, and so the vocabulary, are
+the same.
 
-Memory is bounded: where the distinct chunks of a text are too many, every second line is read, or every fourth, until
-they fit.
-
-Training a vocabulary: one learned from all languages, or one for each and then shared as asked.
+Memory is bounded: if a text has too many distinct chunks, every second line is read, or every fourth, until they fit.
 """
 
 from __future__ import annotations
@@ -56,20 +53,20 @@ if TYPE_CHECKING:
     from isoglot.vocab.survey import Survey
 
 HELD: dict[ModelName, int] = {"bpe": 7_200_000, "wordpiece": 7_200_000, "unigram": 5_000_000}
-"""Characters in all distinct chunks together. The trainers need up to 180 bytes for each, Unigram's up to 250."""
-_BLOCK = 16  # lines counted at once: a few, so that they stay in the processor's cache
-_COPIES = 100_000  # characters in what a text becomes when its words are repeated; each takes some fifty bytes then
+"""Maximum characters of all distinct chunks. Trainers need up to 180 bytes for each, Unigram up to 250."""
+_BLOCK = 16  # lines counted at once, few enough for the cache of the CPU
+_COPIES = 100_000  # characters of a text with its words repeated; each takes about fifty bytes
 
 
 def count_chunks(lines: Callable[[], Iterator[str]], held: int) -> tuple[Counter[str], int]:
-    """Count what stands between blanks, in every line or in every so many.
+    """Count the chunks between blanks, in every line or in every 2nd, 4th, ….
 
     Args:
-        lines: Starts reading, again if need be.
-        held: Characters in all distinct chunks together that there is room for, give or take a fortieth.
+        lines: Returns an iterator over the lines; may be called again.
+        held: Maximum characters of all distinct chunks, within 2.5 %.
 
     Returns:
-        The counts, and of how many lines one was read: the least power of two for which there is room.
+        The counts, and N if one of every N lines was read: the smallest power of two for which the chunks fit.
 
     >>> counts, every = count_chunks(lambda: iter(["a b", "a c"]), held=100)
     >>> sorted(counts.items()), every
@@ -82,9 +79,9 @@ def count_chunks(lines: Callable[[], Iterator[str]], held: int) -> tuple[Counter
 
 
 def _counted(lines: Iterator[str], held: int) -> Counter[str] | None:
-    """The counts, or None when there are too many."""
+    """The counts, or None if there are too many."""
     counts: Counter[str] = Counter()
-    unchecked = held  # characters to read until the table may have become too large
+    unchecked = held  # characters to read before the size is checked again
     while block := list(islice(lines, _BLOCK)):
         counts.update(" ".join(block).split(" "))
         unchecked -= sum(map(len, block))
@@ -97,7 +94,7 @@ def _counted(lines: Iterator[str], held: int) -> Counter[str] | None:
 
 
 def only(letters: Iterable[str], counts: Mapping[str, int]) -> Counter[str]:
-    """The counts of chunks with all other characters taken out.
+    """The counts of chunks without characters outside the alphabet.
 
     >>> sorted(only("ab", {"a-b": 2, "ab": 1, "-": 1}).items())
     [('', 1), ('ab', 3)]
@@ -110,10 +107,9 @@ def only(letters: Iterable[str], counts: Mapping[str, int]) -> Counter[str]:
 
 
 def grouped(counts: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Texts of chunks that count the same, with the count.
+    """Join chunks with the same count to texts, each with the count.
 
-    A chunk of more than a hundred thousand characters, in which there is no word of any length, is cut; one that counts
-    very much is there more than once.
+    Chunks of more than a hundred thousand characters are truncated, and very frequent ones occur several times.
 
     >>> list(grouped({"a": 2, "b": 1, "c": 2}))
     [(2, 'a c'), (1, 'b')]
@@ -132,30 +128,30 @@ def grouped(counts: Mapping[str, int]) -> Iterator[tuple[int, str]]:
 
 
 class Repeated:
-    """A custom pre-tokenizer: the first word of a text is a number, and every other becomes so many.
+    """Custom pre-tokenizer that repeats words: the first word of a text is the number of repetitions.
 
-    So ``3 one two`` counts as ``one one one two two two``.
+    ``3 one two`` counts as ``one one one two two two``.
     """
 
     def pre_tokenize(self, text: Any) -> None:  # noqa: ANN401 - tokenizers has no public type for it
-        """Repeat the words of a text that has been cut into words."""
+        """Repeat the words of a pre-tokenized text."""
         count = 0
 
         def times(place: int, word: Any) -> list[Any]:  # noqa: ANN401 - as above
             nonlocal count
             if place:
                 return [word] * count
-            count = int(word.normalized[1:])  # behind the mark
+            count = int(word.normalized[1:])  # after the mark
             return []
 
         text.split(times)
 
 
 TrainedMode = Literal["joint", "union", "disjoint", "graded"]
-"""``joint``: one vocabulary of all text; ``union``: one for each language, equal strings share an id; ``disjoint``: one
-for each, nothing shared; ``graded``: one for each, chosen strings shared."""
+"""``joint``: trained on the text of all languages; the others are trained per language: ``union`` shares equal strings,
+``disjoint`` shares nothing, ``graded`` shares chosen strings."""
 Counted = Literal["subwords", "merges"]
-"""What the size of a vocabulary counts: all its subwords, or the merges of BPE, as the papers count "80k BPE codes"."""
+"""What the size counts: all subwords, or the merges of BPE, as in the papers' "80k BPE codes"."""
 
 
 def train_vocabulary(
@@ -175,29 +171,29 @@ def train_vocabulary(
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Vocabulary:
-    """Learn a vocabulary from text.
+    """Train a vocabulary.
 
     Args:
-        texts: Files for each language, a sentence or paragraph a line. If their records say that they were cleaned or
-            segmented, the vocabulary does the same to any other text of the language.
-        mode: How the languages share ids.
-        size: Of the whole if joint, of each language otherwise (the first paper's 80k joint and 40k/40k).
-        count: What the size counts: all subwords, special tokens, bytes and characters included; or for BPE the merges,
-            so that those come on top.
-        model: How pieces are learned and applied.
-        exponent: For joint: languages are sampled in proportion to their share of all lines, raised to this.
-        coverage: The alphabet is the most frequent characters that make up this share of each language's text.
-        unknown: What becomes of other characters; None: bytes where the model can, which all but WordPiece can.
-        normalization: The Unicode form text is brought to.
-        segmentation: How text of a language is segmented into words, by language; text of others is left as it is.
-            Text that was segmented so already is not segmented again.
+        texts: Files of each language, with one sentence or paragraph per line. If they were cleaned or segmented,
+            according to their provenance, the vocabulary does the same to other text of the language.
+        mode: How languages share ids.
+        size: The size of a joint vocabulary, or of each language (the first paper's 80k joint and 40k/40k).
+        count: What the size counts: all subwords, including special tokens, bytes and characters; or the merges of BPE,
+            to which these are added.
+        model: The subword model.
+        exponent: For joint: languages are sampled in proportion to their share of all lines, to this power.
+        coverage: The alphabet has the most frequent characters that make up this share of each language's text.
+        unknown: How other characters are encoded. Default: as bytes, except by WordPiece, which cannot.
+        normalization: Unicode normalization form.
+        segmentation: Word segmentation by language. Default: none. Text that is already segmented in this way is not
+            segmented again.
         grading: For graded: which anchors stay shared.
-        sentences: Use the first so many lines of each language.
-        seed: For the sampling.
+        sentences: Use the first N lines of each language. Default: all.
+        seed: Random seed of the sampling.
         progress: Progress reporter.
 
     Raises:
-        ConfigError: Options, dictionaries or texts that do not fit together, or a size that is too small.
+        ConfigError: Conflicting options, dictionaries or texts, or a size that is too small.
         CorruptFileError: A text has changed since its record was written.
         InputError: A language has no text, or a file is not text.
         StorageError: A file cannot be read.
@@ -206,19 +202,13 @@ def train_vocabulary(
     _check(texts, mode, model, unknown, grading, count)
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
     if grading is not None:
-        friends_of(grading, list(paths))  # what is wrong with them is said before the work is done
+        friends_of(grading, list(paths))  # checks the dictionaries before any work
     processing = processing_of(paths, segmentation or {})
     lines = {
         code: partial(text_lines, files, sentences, processing_left(files, processing[code]))
         for code, files in paths.items()
     }
-    surveys: dict[str, Survey] = {}
-    for code, files in paths.items():
-        surveys[code] = survey(lines[code](), label=f"{code}: reading", progress=progress)
-        if not surveys[code].lines:
-            raise InputError(
-                f"no text in {code}", remedy="every line is blank: name another file", code="input.empty", file=files[0]
-            )
+    surveys = _surveyed(paths, lines, progress)
     learner = _Learner(size, model, unknown, normalization, coverage, count)
     about: dict[str, Any] = {
         "model": model,
@@ -245,21 +235,7 @@ def train_vocabulary(
             progress=progress,
         )
         about["learned"] = {code: {"every": every} for code in paths}
-        whole = assemble(model, normalization, fields)
-        counts = {code: count_ids(whole, found.sample) for code, found in surveys.items()}
-        members = {code: count > 0 for code, count in counts.items()}
-        for seen in members.values():
-            seen[: len(SPECIAL)] = True
-        views = {"": whole.to_str()}
-        return Vocabulary(
-            mode="joint",
-            languages=list(paths),
-            views=views,
-            members=members,
-            counts=counts,
-            processing=processing.values(),
-            about=about,
-        )
+        return _joint(assemble(model, normalization, fields), surveys, processing, about)
     learned: dict[str, dict[str, Any]] = {}
     about["learned"] = {}
     for code in paths:
@@ -268,19 +244,37 @@ def train_vocabulary(
     return _shared(mode, model, normalization, learned, surveys, grading, processing, about)
 
 
+def _surveyed(
+    paths: Mapping[str, Sequence[Path]], lines: Mapping[str, Callable[[], Iterable[str]]], progress: Progress
+) -> dict[str, Survey]:
+    """Survey the text of each language.
+
+    Raises:
+        InputError: A language has no text.
+    """
+    surveys: dict[str, Survey] = {}
+    for code, files in paths.items():
+        surveys[code] = survey(lines[code](), label=f"{code}: reading", progress=progress)
+        if not surveys[code].lines:
+            raise InputError(
+                f"no text in {code}", remedy="every line is blank: name another file", code="input.empty", file=files[0]
+            )
+    return surveys
+
+
 def processing_of(
     paths: Mapping[str, Sequence[Path]], segmentation: Mapping[str, Segmentation]
 ) -> dict[str, TextProcessing]:
-    """What a vocabulary learned from texts has to do to text of each language: what their records and the user say.
+    """The text processing of each language, from the provenance of its texts and the options.
 
     Raises:
-        ConfigError: Texts of a language were segmented differently, or otherwise than the user says, or a language has
-            no text.
+        ConfigError: Texts of a language were segmented in different ways or not as the option says, or a language of
+            the option has no text.
     """
     asked = {language_code(code): method for code, method in segmentation.items()}
     for code in asked.keys() - paths.keys():
         raise ConfigError(
-            f"{code} is to be segmented and has no text", remedy=nearest_name(code, paths), code="config.unknown-name"
+            f"segmentation of {code}, which has no text", remedy=nearest_name(code, paths), code="config.unknown-name"
         )
     found: dict[str, TextProcessing] = {}
     for code, files in paths.items():
@@ -288,7 +282,7 @@ def processing_of(
         method = asked.get(code, next((one.segmentation for one in done if one.segmentation != "none"), "none"))
         found[code] = TextProcessing(code, clean=any(one.clean for one in done), segmentation=method)
         if method != "none":
-            segmenter(code, method)  # refuses a method that is not for the language, before any work
+            segmenter(code, method)  # checks that the method supports the language
     return found
 
 
@@ -313,7 +307,7 @@ def _check(
     if (mode == "graded") != (grading is not None):
         raise ConfigError(
             f"mode {mode} {'takes' if grading is None else 'has no'} anchors to keep",
-            remedy="say which anchors stay with mode graded, and only there",
+            remedy="name the anchors to keep with mode graded, and only there",
             code="config.conflicting-options",
         )
     if count == "merges" and model != "bpe":
@@ -324,7 +318,7 @@ def _check(
         )
     if model == "wordpiece" and unknown == "bytes":
         raise ConfigError(
-            "WordPiece cannot fall back on bytes",
+            "WordPiece cannot encode unknown characters as bytes",
             remedy="choose unknown unk, or another model",
             code="config.conflicting-options",
         )
@@ -334,7 +328,7 @@ def _check(
 
 
 class _Learner:
-    """Learns the pieces of one text, with ``tokenizers``."""
+    """Trainer of the subwords of a text, with ``tokenizers``."""
 
     def __init__(
         self,
@@ -352,12 +346,12 @@ class _Learner:
     def learn(
         self, lines: Callable[[], Iterator[str]], surveys: Sequence[Survey], *, label: str, progress: Progress
     ) -> tuple[dict[str, Any], int]:
-        """The model's fields, as ``tokenizer.json`` has them; and of how many lines one was used.
+        """Train a model; returns its fields in ``tokenizer.json``, and N if one of every N lines was used.
 
         Args:
-            lines: Starts reading the text.
-            surveys: What was seen of it.
-            label: What the text is called while it is worked on.
+            lines: Returns an iterator over the lines.
+            surveys: The surveys of the text.
+            label: Label of the text in progress reports.
             progress: Progress reporter.
         """
         from tokenizers import Tokenizer, pre_tokenizers
@@ -368,14 +362,14 @@ class _Learner:
         size = self.size + (needed if self.count == "merges" else 0)
         if size <= needed:
             raise ConfigError(
-                f"size {self.size} leaves no room beside {reserved} reserved pieces and {len(letters)} characters",
-                remedy=f"ask for more than {needed}, or lower the coverage",
+                f"size {self.size} leaves no room beside {reserved} reserved subwords and {len(letters)} characters",
+                remedy=f"choose more than {needed}, or a lower coverage",
                 code="config.invalid-value",
             )
         with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
             counts, every = count_chunks(lines, HELD[self.model])
             task.advance(len(counts))
-        if self.model == "unigram":  # its trainer takes in every character it meets
+        if self.model == "unigram":  # its trainer adds every character of the text
             counts = only(letters, counts)
         tokenizer = Tokenizer(empty_model(self.model, self.unknown))
         tokenizer.normalizer = normalizer(self.normalization)
@@ -390,7 +384,7 @@ class _Learner:
         return self.completed(fields), every
 
     def letters(self, surveys: Sequence[Survey]) -> list[str]:
-        """The alphabet, with what every text needs: the mark, in normal form."""
+        """The alphabet in normal form, with the mark."""
         form = normal_form(self.normalization)
         found: set[str] = set()
         for seen in surveys:
@@ -412,7 +406,7 @@ class _Learner:
             )
         kind = trainers.BpeTrainer if self.model == "bpe" else trainers.WordPieceTrainer
         reserved = [*SPECIAL, *(BYTES if self.unknown == "bytes" else ())]
-        if self.model == "wordpiece":  # named first, so that their ids, which break ties, hang on no hash
+        if self.model == "wordpiece":  # first, so that their ids, which break ties, do not depend on a hash
             reserved += [CONTINUES + letter for letter in letters]
         return kind(
             vocab_size=size,
@@ -423,7 +417,7 @@ class _Learner:
         )
 
     def completed(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The fields in a settled order, with the bytes, which the trainer of Unigram does not put in."""
+        """The fields in a deterministic order, with the bytes that the trainer of Unigram omits."""
         if self.model == "unigram":
             scores = settled(dict(fields["vocab"][len(SPECIAL) :]))
             extra = dict.fromkeys(BYTES if self.unknown == "bytes" else (), min(scores.values()))
@@ -433,7 +427,7 @@ class _Learner:
 
 
 def _interruptible(work: Callable[[], None]) -> None:
-    """Do in a thread what Python cannot break off, so that Ctrl-C is heard; the thread ends as Python does."""
+    """Run uninterruptible work in a daemon thread, so that Ctrl-C takes effect."""
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -450,11 +444,10 @@ def _interruptible(work: Callable[[], None]) -> None:
 
 
 def settled(scores: Mapping[str, float]) -> dict[str, float]:
-    """Unigram's scores with all chance taken out, the best first.
+    """Unigram's scores made deterministic, the best first.
 
-    The trainer gives characters that no piece of its own needs the lowest scores there are, a ten-thousandth apart, in
-    the order of a hash; here they get them in the order of their codes. The other scores differ in the last digits from
-    run to run, by the order of a sum.
+    The trainer gives unused characters the lowest scores, 0.0001 apart, in the order of a hash; here they are in the
+    order of their codes. Other scores differ in their last digits between runs, by the order of summation.
     """
     lowest = min(scores.values())
     letters = [piece for piece in scores if len(piece) == 1]
@@ -467,6 +460,25 @@ def settled(scores: Mapping[str, float]) -> dict[str, float]:
 # --- sharing ---
 
 
+def _joint(
+    whole: Tokenizer, surveys: Mapping[str, Survey], processing: Mapping[str, TextProcessing], about: dict[str, Any]
+) -> Vocabulary:
+    """A joint vocabulary; a language has the ids that occur in its sample."""
+    counts = {code: count_ids(whole, found.sample) for code, found in surveys.items()}
+    members = {code: count > 0 for code, count in counts.items()}
+    for seen in members.values():
+        seen[: len(SPECIAL)] = True
+    return Vocabulary(
+        mode="joint",
+        languages=list(surveys),
+        views={"": whole.to_str()},
+        members=members,
+        counts=counts,
+        processing=processing.values(),
+        about=about,
+    )
+
+
 def _shared(
     mode: TrainedMode,
     model: ModelName,
@@ -477,7 +489,7 @@ def _shared(
     processing: Mapping[str, TextProcessing],
     about: dict[str, Any],
 ) -> Vocabulary:
-    """One vocabulary of those learned for each language."""
+    """Combine the models of the languages to one vocabulary."""
     import numpy as np
 
     pieces = {code: _pieces(fields) for code, fields in learned.items()}
@@ -515,14 +527,14 @@ def _shared(
 
 
 def _pieces(fields: Mapping[str, Any]) -> list[str]:
-    """The strings of a model by id, special tokens left out."""
+    """The strings of a model by id, without special tokens."""
     vocab = fields["vocab"]
     ordered = [piece for piece, _ in vocab] if isinstance(vocab, list) else sorted(vocab, key=vocab.__getitem__)
     return ordered[len(SPECIAL) :]
 
 
 def _view(fields: Mapping[str, Any], types: Sequence[Type], language: str) -> dict[str, Any]:
-    """A language's model with global ids: its own pieces under their strings, the others out of reach."""
+    """The model of a language with global ids: its own subwords by their strings, others by unreachable names."""
     names = [kind.name_for(language) for kind in types]
     if fields["type"] == "Unigram":
         scores = dict(fields["vocab"])
@@ -532,7 +544,7 @@ def _view(fields: Mapping[str, Any], types: Sequence[Type], language: str) -> di
 
 
 def count_ids(tokenizer: Tokenizer, lines: Iterable[str]) -> np.ndarray:
-    """How often each id occurs in some lines (V)."""
+    """Count the ids of lines (V)."""
     import numpy as np
 
     size = tokenizer.get_vocab_size()

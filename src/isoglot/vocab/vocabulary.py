@@ -1,24 +1,23 @@
-"""A subword vocabulary: which pieces there are, which language has which, and text to ids and back.
+"""Subword vocabulary: subwords, their languages, encoding and decoding.
 
-Every language sees the same ids through a tokenizer of its own, its *view*: a standard ``tokenizer.json`` in which the
-pieces the language has stand under their strings, and all others under a name no text can reach, ``fr:▁maison``. So
-each view opens in ``transformers`` as it is, has the same size as the whole, and gives global ids. A joint vocabulary
-and a tokenizer from elsewhere have one view for all languages.
+Every language has its own tokenizer, its *view*: a standard ``tokenizer.json`` in which subwords of the language have
+their strings, and all others an unreachable name such as ``fr:▁maison``. Each view can be loaded by ``transformers``,
+has the size of the whole vocabulary, and gives global ids. Joint vocabularies and tokenizers of other models have one
+view for all languages.
 
-A vocabulary knows how the text it was learned from was cleaned and segmented, for each language, and does the same to
-every text it encodes (:mod:`isoglot.text.cleaning.processing`): a text has the same tokens in shards, tasks and all
-else.
+A vocabulary knows how its training text was cleaned and segmented, and does the same to all text that it encodes
+(:mod:`isoglot.text.cleaning.processing`), so that a text has the same tokens everywhere.
 
 Saved as a folder::
 
-    vocabulary.json          mode, sizes, which ids each language has, text processing, hashes, what it was made from
-    tokenizer.json           joint: the one view (beside it tokenizer_config.json, for transformers)
-    en/tokenizer.json        otherwise: a view for each language
-    counts.npy               how often each piece occurs in a sample of each language's text (languages x V)
+    vocabulary.json          mode, sizes, ids of each language, text processing, hashes, provenance
+    tokenizer.json           joint: the view (with tokenizer_config.json, for transformers)
+    en/tokenizer.json        otherwise: the view of each language
+    counts.npy               count of each subword in a sample of each language's text (languages x V)
 
-Any of these may be there compressed instead, with ``.zst`` behind its name.
+Each file may be compressed, with ``.zst`` appended to its name.
 
-Shapes: ``V`` pieces.
+Shape legend: ``V`` subwords.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from isoglot.core.artifact import Compression
 
 Mode = Literal["joint", "union", "disjoint", "graded", "given"]
-"""How languages share pieces; ``given`` is a tokenizer from elsewhere."""
+"""How languages share subwords; ``given`` is the tokenizer of another model."""
 
 INDEX = "vocabulary.json"
 _FORMAT = 1
@@ -80,27 +79,27 @@ _FORM = {
 
 
 class Subwords(NamedTuple):
-    """The ids of a text, and where each begins and ends in the text as written."""
+    """Ids of a text, with the start and end of each in the text."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
 
 
 class Vocabulary:
-    """Pieces with ids, and which language has which.
+    """Subword vocabulary of several languages.
 
-    Made by :func:`isoglot.vocab.train_vocabulary`, :meth:`load` or :meth:`from_tokenizer`.
+    Created by :func:`isoglot.vocab.train_vocabulary`, :meth:`load` or :meth:`from_tokenizer`.
 
     Args:
-        mode: How the languages share pieces.
+        mode: How the languages share subwords.
         languages: Canonical codes.
-        views: ``tokenizer.json`` of each language, or of ``""`` for all of them.
-        members: Which ids each language has, as a mask over V; special tokens included. Empty: not known, so all.
-        counts: How often each id occurs in a sample of each language's text.
-        processing: What is done to the text of a language before it is encoded; text of others is read as written.
-        about: What it was made from and how: settings, files with their hashes, dictionaries with their words.
-        special: The ids of the special tokens, under BERT's names; None: the pieces that have those names.
-        padding_side: Where rows are padded.
+        views: ``tokenizer.json`` of each language, or of ``""`` for all languages.
+        members: The ids of each language as a mask over V, including special tokens. Empty: unknown, so all.
+        counts: The count of each id in a sample of each language's text.
+        processing: Text processing of languages. Default: none.
+        about: How it was created: settings, files with their hashes, dictionaries with their words.
+        special: The ids of special tokens by BERT's names. Default: the subwords of these names.
+        padding_side: The side on which rows are padded.
     """
 
     def __init__(
@@ -134,11 +133,11 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"Vocabulary({self.mode}, {len(self):,} pieces, {' '.join(self.languages) or 'any language'})"
 
-    # --- pieces and languages ---
+    # --- subwords and languages ---
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """The string of every id; where languages have separate ids for a string, it is there more than once."""
+        """The string of every id; a string with separate ids for languages occurs more than once."""
         found: dict[int, str] = {}
         for name in self._views:
             vocab = self.tokenizer(name or None).get_vocab(with_added_tokens=True)
@@ -148,9 +147,9 @@ class Vocabulary:
 
     @cached_property
     def special(self) -> dict[str, int]:
-        """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever the pieces are called.
+        """The ids of ``[PAD]``, ``[UNK]``, ``[CLS]``, ``[SEP]`` and ``[MASK]``, whatever their strings.
 
-        A tokenizer from elsewhere need not have all of them.
+        Tokenizers of other models may lack some of them.
         """
         if self._special is not None:
             return dict(self._special)
@@ -165,17 +164,17 @@ class Vocabulary:
 
     @property
     def pad_id(self) -> int:
-        """What rows are padded with; where the tokenizer has nothing for it, any token, for it is masked."""
+        """The padding id; any id if the tokenizer has none, because padding is masked."""
         return self.special.get("[PAD]", self.special.get("[SEP]", 0))
 
     @property
     def unknown_id(self) -> int:
-        """What stands for a text that the tokenizer reads as nothing."""
+        """The id for a text without tokens."""
         return self.special.get("[UNK]", self.pad_id)
 
     @property
     def mask_id(self) -> int:
-        """The mask token.
+        """The id of the mask token.
 
         Raises:
             ConfigError: There is none.
@@ -192,7 +191,7 @@ class Vocabulary:
         """The canonical code of one of its languages.
 
         Raises:
-            ConfigError: It is none of them.
+            ConfigError: It has no such language.
         """
         code = language_code(language)
         if self.languages and code not in self.languages:
@@ -204,9 +203,9 @@ class Vocabulary:
         return code
 
     def ids_of(self, language: str) -> np.ndarray:
-        """The ids a language has, sorted, special tokens included.
+        """The sorted ids of a language, including special tokens.
 
-        In a joint vocabulary these are the ids seen in a sample of its text; of a tokenizer from elsewhere, all.
+        In a joint vocabulary these are the ids in a sample of its text; for tokenizers of other models, all.
         """
         import numpy as np
 
@@ -214,18 +213,18 @@ class Vocabulary:
         return np.arange(len(self)) if mask is None else np.flatnonzero(mask)
 
     def anchors(self, first: str, second: str) -> np.ndarray:
-        """The ids that two languages share, special tokens left out, sorted."""
+        """The sorted ids that two languages share, without special tokens."""
         import numpy as np
 
         shared = np.intersect1d(self.ids_of(first), self.ids_of(second))
         return np.setdiff1d(shared, list(self.special.values()))
 
     def counts(self, language: str) -> np.ndarray | None:
-        """How often each id occurs in a sample of the language's text (V), or None if that is not known."""
+        """The count of each id in a sample of the language's text (V); None if unknown."""
         return self._counts.get(self.code_of(language))
 
     def word(self, index: int) -> str | None:
-        """The word that an id is the beginning or the whole of; None if the piece continues one or is no word.
+        """The word that an id is, or begins; None for continuations and special tokens.
 
         >>> from isoglot.vocab.subword_scheme import MARK
         >>> f"{MARK}house".removeprefix(MARK)
@@ -241,7 +240,7 @@ class Vocabulary:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """Whether each piece begins a word written with a blank before it, or stands for none (V, bool)."""
+        """Whether each subword begins a word with a blank before it (V, bool)."""
         import numpy as np
 
         if self._continues:
@@ -250,17 +249,17 @@ class Vocabulary:
 
     @cached_property
     def is_byte_level(self) -> bool:
-        """Whether pieces are strings of bytes, as GPT-2's and RoBERTa's are, which mark a blank with ``Ġ``."""
+        """Whether subwords are byte strings, as in GPT-2 and RoBERTa, which mark a blank with ``Ġ``."""
         return self.mode == "given" and self._continues is None and any(piece.startswith("Ġ") for piece in self.pieces)
 
     @cached_property
     def _continues(self) -> str | None:
-        """What a tokenizer from elsewhere puts before pieces that continue a word, if it does that."""
+        """The prefix of subwords that continue a word, if there is one."""
         return self._of_model("continuing_subword_prefix")
 
     @cached_property
     def _ends(self) -> str | None:
-        """What a tokenizer from elsewhere puts behind pieces that end a word, as XLM's does, if it does that."""
+        """The suffix of subwords that end a word, as in XLM, if there is one."""
         return self._of_model("end_of_word_suffix")
 
     def _of_model(self, key: str) -> str | None:
@@ -269,7 +268,7 @@ class Vocabulary:
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Whether each piece is marked as the end of a word (V, bool); False everywhere where no end is marked."""
+        """Whether each subword is marked as the end of a word (V, bool)."""
         import numpy as np
 
         return np.array([self._ends is not None and piece.endswith(self._ends) for piece in self.pieces])
@@ -277,10 +276,10 @@ class Vocabulary:
     # --- text to ids and back ---
 
     def processing(self, language: str | None = None) -> TextProcessing:
-        """What is done to text of a language before it is encoded; a language it has no word on is read as written.
+        """The text processing of a language; none for other languages.
 
         Raises:
-            ConfigError: It depends on the language, and none is named.
+            ConfigError: It depends on the language, and none is given.
         """
         if language is None and len(self.languages) == 1:
             language = self.languages[0]
@@ -295,19 +294,19 @@ class Vocabulary:
         return found or TextProcessing(code)
 
     def exported_text(self, language: str | None = None) -> ExportedText:
-        """What has to be said of text beside an exported view: that of a language, or of all where none is named."""
+        """The text processing of an exported view: of a language, or of all if none is given."""
         if language is None:
             return ExportedText(self.languages, [one for _, one in sorted(self._processing.items())])
         found = replace(self.processing(language), language=language_code(language))
         return ExportedText([found.language] if found else [], [found] if found else [])
 
     def tokenizer(self, language: str | None = None) -> Tokenizer:
-        """The view of a language, for processed text (see :meth:`processing`); special tokens are read as text.
+        """The tokenizer of a language, for processed text (see :meth:`processing`); special tokens are read as text.
 
-        A vocabulary that reads several languages alike takes any other, too.
+        A vocabulary with one view for several languages accepts any language.
 
         Raises:
-            ConfigError: The vocabulary has views by language or is for one alone, and this is another.
+            ConfigError: The vocabulary has views by language or is for a single language, and this is another.
         """
         from tokenizers import Tokenizer
 
@@ -317,7 +316,7 @@ class Vocabulary:
         return self._tokenizers[name]
 
     def line_encoder(self, language: str | None = None) -> LineEncoder:
-        """The fast way to encode many lines; the ids are those of :meth:`encode`."""
+        """A fast encoder of many lines, with the same ids as :meth:`encode`."""
         name, normalization = self._view(language), self.about.get("normalization")
         if name not in self._line_tokenizers:
             self._line_tokenizers[name] = LineTokenizer.parse(self._views[name], normalization)
@@ -333,17 +332,17 @@ class Vocabulary:
         return self._views[self._view(language)]
 
     def encode(self, text: str, language: str | None = None) -> list[int]:
-        """The ids of a text, without special tokens around it."""
+        """Encode a text, without adding special tokens."""
         return self.tokenizer(language).encode(self.processing(language)(text), add_special_tokens=False).ids
 
     def encode_batch(self, texts: Sequence[str], language: str | None = None) -> list[list[int]]:
-        """The ids of each text."""
+        """Encode texts."""
         tokenizer, processing = self.tokenizer(language), self.processing(language)
         lines = list(map(processing, texts)) if processing else list(texts)
         return [encoding.ids for encoding in tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
 
     def encode_with_offsets(self, texts: Sequence[str], language: str | None = None) -> list[Subwords]:
-        """The ids of each text, and where in the text as written each of them is."""
+        """Encode texts, with the offsets of ids in the text as written."""
         tokenizer, processing = self.tokenizer(language), self.processing(language)
         traced = [processing.traced(text) for text in texts] if processing else []
         lines = [one.text for one in traced] if processing else list(texts)
@@ -352,15 +351,15 @@ class Vocabulary:
         found = []
         for number, encoding in enumerate(encodings):
             ids, offsets = encoding.ids, encoding.offsets
-            if ids and ids[0] == mark:  # what is put before a text has none of its letters
+            if ids and ids[0] == mark:  # the mark before a text has no characters of it
                 offsets[0] = (0, 0)
             found.append(Subwords(ids, traced[number].offsets(offsets) if processing else offsets))
         return found
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids of any language; special tokens but ``[UNK]`` are left out.
+        """Decode ids of any language; special tokens except ``[UNK]`` are skipped.
 
-        A piece that continues a word (``##``) or ends it (``</w>``) has no mark of that in the text, even alone.
+        Marks of continuation (``##``) and of word ends (``</w>``) are removed.
         """
         tokenizer = self.tokenizer(self.languages[0] if self.languages else None)
         silent = {index for name, index in self.special.items() if name != "[UNK]"}
@@ -380,7 +379,7 @@ class Vocabulary:
 
     def _view(self, language: str | None) -> str:
         if "" in self._views:
-            # What reads several languages alike reads any; what was made for one alone was hardly meant for another.
+            # one view for several languages accepts any language; a vocabulary of a single language does not
             checked = language_code if len(self.languages) > 1 else self.code_of
             if language is not None:
                 checked(language)
@@ -393,15 +392,15 @@ class Vocabulary:
             )
         return self.code_of(language)
 
-    # --- where it comes from ---
+    # --- provenance ---
 
     @cached_property
     def hash(self) -> str:
-        """A SHA-256 that stands for how text becomes ids: shards and models name the vocabulary they need by it."""
+        """The SHA-256 that identifies the encoding: shards and models refer to their vocabulary by it."""
         digest = hashlib.sha256(self.mode.encode())
         for name, view in sorted(self._views.items()):
             digest.update(f"\0{name}\0".encode() + view.encode())
-        if self.mode == "given":  # its special tokens are not known from the view
+        if self.mode == "given":  # the view does not determine its special tokens
             digest.update(f"\0{sorted(self.special.items())}\0{self.padding_side}".encode())
         for code, one in sorted(self._processing.items()):
             digest.update(f"\0{code}\0".encode() + as_json(one.facts()))
@@ -409,25 +408,25 @@ class Vocabulary:
 
     @property
     def segment_separator(self) -> int | None:
-        """What ends the first of two texts, where a model is told which of them a token is in; None where it is not."""
+        """The token after the first of two texts if there are token types, else None."""
         return self.layout.segment_separator if self.about.get("token_types") is True else None
 
     @property
     def sampled(self) -> dict[str, dict[str, int]]:
-        """Of each language whose ids were counted in text: its lines, and of every how many of them one was read."""
+        """For each language with counts: its number of lines, and N if one of every N was counted."""
         return dict(self.about.get("sample", {}))
 
     @property
     def provenance(self) -> Provenance:
-        """Which texts and dictionaries it was learned from; unknown for a tokenizer from elsewhere."""
+        """The texts and dictionaries it was trained on; unknown for tokenizers of other models."""
         if "provenance" in self.about:
             return Provenance.from_facts(self.about["provenance"])
         return unknown(str(self.about.get("tokenizer", f"{self.mode} vocabulary")))
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
-        """The same vocabulary with counts from elsewhere, such as whole shards.
+        """The vocabulary with other counts, such as those of whole shards.
 
-        Where languages have one view, an id belongs to the languages it was seen in.
+        If languages have one view, an id belongs to the languages in which it occurs.
         """
         import numpy as np
 
@@ -452,15 +451,15 @@ class Vocabulary:
 
     @classmethod
     def from_tokenizer(cls, source: str | Path, languages: Sequence[str] = ()) -> Vocabulary:
-        """Wrap a Hugging Face tokenizer, such as mBERT's. That of an export of ours processes text as it did before.
+        """Wrap a Hugging Face tokenizer, such as mBERT's, or an exported one with its text processing.
 
         Args:
             source: A ``tokenizer.json``, a folder with one, or a name on the hub.
-            languages: What it may be used for; none: anything, or of an export that processes text, its languages.
+            languages: Its languages. Default: any, or those of an export that processes text.
 
         Raises:
-            CorruptFileError: An export of ours has lost how its text is processed.
-            StorageError: There is no such file, folder or name, or it is no tokenizer.
+            CorruptFileError: The text processing of an export is missing.
+            StorageError: There is no such file, folder or name, or it is not a tokenizer.
         """
         given, text = open_given(source), exported_text(source)
         return cls(
@@ -476,13 +475,13 @@ class Vocabulary:
     # --- files ---
 
     def save(self, folder: str | Path, *, compression: Compression = "none") -> list[Path]:
-        """Write the vocabulary to a folder, made if missing; returns the files. ``vocabulary.json`` comes last.
+        """Write the vocabulary to a folder, created if missing; returns the files.
 
-        A vocabulary that is there is replaced in one step; files that are not its own stay.
+        An existing vocabulary is replaced in one step; other files are kept.
 
         Args:
-            folder: Where.
-            compression: Whether the files are small or can be opened by others.
+            folder: The folder.
+            compression: Whether to compress files, which other programs cannot open then.
 
         Raises:
             StorageError: The folder cannot be written to.
@@ -521,11 +520,11 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read a vocabulary from its folder; every file must be what was written.
+        """Load a vocabulary from its folder and check its files.
 
         Raises:
-            CorruptFileError: A file is not what was written.
-            InputError: ``vocabulary.json`` is not one of ours, or a ``tokenizer.json`` describes no tokenizer.
+            CorruptFileError: A file was truncated or altered.
+            InputError: ``vocabulary.json`` is not a vocabulary, or a ``tokenizer.json`` is not a tokenizer.
             StorageError: A file is missing.
         """
         folder = Path(folder)
@@ -575,10 +574,10 @@ class Vocabulary:
         return found
 
     def _check(self, size: int, path: Path, remedy: str) -> None:
-        """Refuse an index that does not go with the tokenizers beside it.
+        """Check the index against the tokenizers.
 
         Raises:
-            CorruptFileError: A language without a tokenizer or ids, or pieces or special tokens that are not there.
+            CorruptFileError: A language has no tokenizer or ids, or subwords or special tokens are missing.
         """
         wanted = set() if "" in self._views else {*self._views, *self.languages}
         wrong = sorted(wanted - (set(self.languages) & set(self._views) & set(self._members)))
@@ -595,10 +594,10 @@ class Vocabulary:
 
 
 def _count_table(data: bytes, path: Path, remedy: str) -> np.ndarray:
-    """The counts in ``counts.npy``: numbers from 0.
+    """Read ``counts.npy``, which has non-negative numbers.
 
     Raises:
-        CorruptFileError: The file holds something else.
+        CorruptFileError: It has something else.
     """
     import numpy as np
 
@@ -607,12 +606,12 @@ def _count_table(data: bytes, path: Path, remedy: str) -> np.ndarray:
     except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError) as error:
         raise CorruptFileError("not an array of counts", remedy=remedy, file=path) from error
     if table.dtype.kind not in "iuf" or not bool((table >= 0).all()):
-        raise CorruptFileError("counts that are not numbers from 0", remedy=remedy, file=path)
+        raise CorruptFileError("counts that are negative or not numbers", remedy=remedy, file=path)
     return table
 
 
 def vocabulary_files(folder: str | Path) -> list[str]:
-    """The names of the files of the vocabulary in a folder, in either form; of a damaged one, of its index alone."""
+    """The names of the files of a vocabulary, compressed or not; only the index if it is damaged."""
     names = [INDEX]
     with suppress(IsoglotError):
         index = read_index_file(Path(folder) / INDEX, _FORM, version=_FORMAT, what="a vocabulary", remedy="")

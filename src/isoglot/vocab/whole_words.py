@@ -1,4 +1,4 @@
-"""Words that are one subword: the rows of an embedding matrix that stand for a word."""
+"""Words that are a single subword, and so a row of the embedding matrix."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def whole_words(vocabulary: Vocabulary, language: str | None = None) -> dict[str, int]:
-    """The words of a language that are one subword, without the mark of a word's beginning, with their ids.
+    """The words of a language that are a single subword, without the mark, with their ids.
 
-    The most frequent word comes first where the vocabulary knows counts, else the lowest id. A word is listed if the
-    tokenizer reads it, as it stands inside a sentence, as exactly that one subword.
+    They are sorted by frequency if the vocabulary has counts, else by id. A word is listed if the tokenizer encodes it,
+    as inside a sentence, as exactly that subword.
 
     Args:
         vocabulary: Any vocabulary.
-        language: A canonical code. All words for None, and where the vocabulary does not know which subwords are whose.
+        language: A canonical code. All words if it is None or the vocabulary does not know the subwords of languages.
 
     Raises:
         ConfigError: The vocabulary does not have the language, or encodes by language and none is named.
@@ -45,9 +45,9 @@ def whole_words(vocabulary: Vocabulary, language: str | None = None) -> dict[str
 
 
 def blank_before_words(vocabulary: Vocabulary, language: str | None) -> str:
-    """What a word inside a sentence must be given before it: a blank for byte-level tokenizers such as RoBERTa's.
+    """The text to put before a word inside a sentence: a blank for byte-level tokenizers such as RoBERTa's.
 
-    Others mark words by themselves, and a blank too many would be a subword of its own.
+    Other tokenizers mark words themselves, and would encode the blank as a subword.
     """
     if vocabulary.mode != "given":
         return ""

@@ -1,12 +1,11 @@
-"""Sentences as an encoder reads them, and which tokens each word has: the same for tasks, maps and word averages.
+"""Encoding of sentences as in pretraining, with the tokens of each word: for tasks, maps and word averages.
 
-Text goes to the vocabulary as it is written, with the blanks it has and no others, for that is how encoders meet it in
-pretraining; what the vocabulary does to text, such as word segmentation, is done here too. Words are found again by
-where their letters are; a mark that is a token by itself has none. A tokenizer may put letters of two words into one
-token: then it is cut where the second word begins and each part is read by itself, or the words share it, as is wanted.
-A word that the tokenizer reads nothing of is left to the token before it.
+Text is encoded as written, without added blanks, and with the text processing of the vocabulary. Tokens are assigned to
+words by character offsets; a mark that is a token by itself has none. If a token has characters of two words, it is
+either split where the second word begins, and each part encoded separately, or shared by the words. A word without any
+token is assigned to the token before it.
 
-Shapes: ``W`` words, ``N`` tokens of a sentence.
+Shape legend: ``W`` words, ``N`` tokens of a sentence.
 """
 
 from __future__ import annotations
@@ -30,33 +29,33 @@ if TYPE_CHECKING:
 _CLOSING = frozenset(".,;:!?)]}»%…。，；：！？）】》」』、")
 _OPENING = frozenset("([{«（【《「『")
 Joined = Literal["apart", "share"]
-"""Whether a token with the letters of several words is cut apart, or the words begin with the same token."""
+"""Whether a token with characters of several words is split or shared by the words."""
 _CHUNK = 2048  # sentences encoded at a time
 
 
 class Pieces(NamedTuple):
-    """A sentence in tokens."""
+    """Sentence in tokens."""
 
     ids_N: np.ndarray
-    """Without special tokens; never empty."""
+    """Ids without special tokens; never empty."""
     firsts_W: np.ndarray
-    """The token each word begins with; never falls."""
+    """The first token of each word, non-decreasing."""
     ends_W: np.ndarray
-    """Behind the last token with letters of the word; at least one token behind the first."""
+    """The position after the last token of each word; at least one after the first."""
     unread: int
-    """Words the tokenizer read nothing of."""
+    """Number of words without tokens."""
     joined: int
-    """Words that were in one token with the word before."""
+    """Number of words that shared a token with the word before."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How sentences of a language become tokens.
+    """Encoder of sentences of a language to tokens.
 
     Args:
-        vocabulary: The encoder's.
-        language: Of the text; None where the vocabulary has one view for all.
-        length: Tokens of a row at most, special ones included.
+        vocabulary: The vocabulary of the encoder.
+        language: The language of the text; None if the vocabulary has one view for all.
+        length: Maximum number of tokens of a row, including special tokens.
     """
 
     vocabulary: Vocabulary
@@ -73,25 +72,25 @@ class Reader:
 
     @property
     def room(self) -> int:
-        """Tokens of a row of one text, special ones left out."""
+        """Maximum number of tokens of a row of one text, without special tokens."""
         return self.length - self.vocabulary.layout.size
 
     @property
     def pair_room(self) -> int:
-        """Tokens of a row of two texts, special ones left out."""
+        """Maximum number of tokens of a row of two texts, without special tokens."""
         return self.length - self.vocabulary.layout.pair_size
 
     @property
     def before(self) -> int:
-        """Special tokens before a text."""
+        """The number of special tokens before a text."""
         return len(self.vocabulary.layout.before)
 
     def framed(self, *texts: np.ndarray) -> np.ndarray:
-        """The row of one text or of two, with the special tokens that the tokenizer puts around them."""
+        """Add the special tokens of the tokenizer to a row of one or two texts."""
         return np.array(self.vocabulary.layout.framed([text.tolist() for text in texts]), dtype=np.int64)
 
     def texts(self, texts: Sequence[str]) -> list[np.ndarray]:
-        """The ids of texts; ``[UNK]`` for one that the tokenizer reads as nothing."""
+        """Encode texts; a text without tokens becomes ``[UNK]``."""
         unknown = [self.vocabulary.unknown_id]
         ids = self.vocabulary.encode_batch(texts, self.language)
         return [np.asarray(found or unknown, dtype=np.int64) for found in ids]
@@ -103,12 +102,12 @@ class Reader:
         *,
         joined: Joined = "apart",
     ) -> list[Pieces]:
-        """The tokens of sentences of words, none of them empty.
+        """Encode sentences given as non-empty words.
 
         Args:
-            sentences: The words of each.
-            blanks: Whether a blank follows each word; None: as it usually is.
-            joined: What becomes of words that the tokenizer puts into one token.
+            sentences: The words of each sentence.
+            blanks: Whether a blank follows each word. Default: by the usual rules of punctuation.
+            joined: How to treat tokens with characters of several words.
         """
         unknown = self.vocabulary.unknown_id
         found = []
@@ -129,7 +128,7 @@ class Reader:
     def _cut_apart(
         self, text: str, begins: Sequence[int], ids: Sequence[int], offsets: Sequence[tuple[int, int]]
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Tokens with letters of several words cut where words begin; all others stay as they are."""
+        """Split tokens with characters of several words where words begin."""
         cut_ids: list[int] = []
         cut_offsets: list[tuple[int, int]] = []
         for index, (start, end) in zip(ids, offsets, strict=True):
@@ -146,7 +145,7 @@ class Reader:
         return cut_ids, cut_offsets
 
     def _part(self, part: str, opening: int | None) -> list[int]:
-        """The ids of a part of a token; of the first part, which token it opens, for the mark of a word's beginning."""
+        """Encode a part of a token; the first part keeps the mark of the token."""
         vocabulary = self.vocabulary
         tokenizer = vocabulary.tokenizer(self.language)
         piece = "" if opening is None else tokenizer.id_to_token(opening) or ""
@@ -161,7 +160,7 @@ class Reader:
 
 
 def _found(ids: Sequence[int], offsets: Sequence[tuple[int, int]], places: Sequence[tuple[int, int]]) -> Pieces:
-    """The tokens of each word: from the first that ends behind its beginning to the last that begins before its end."""
+    """The tokens of each word: from the first that ends after its start to the last that starts before its end."""
     ids_N = np.asarray(ids, dtype=np.int64)
     begins_W, stops_W = np.asarray(places, dtype=np.int64).T
     if not offsets:
@@ -179,7 +178,7 @@ def _found(ids: Sequence[int], offsets: Sequence[tuple[int, int]], places: Seque
 
 
 def written(words: Sequence[str], blanks: Sequence[bool]) -> tuple[str, list[tuple[int, int]]]:
-    """The text of words, and where each begins and ends in it. A blank behind the last is between sentences: not here.
+    """The text of words with the start and end of each; a blank after the last word is dropped.
 
     >>> written(["It", "rains", "."], [True, False, True])
     ('It rains.', [(0, 2), (3, 8), (8, 9)])
@@ -197,9 +196,9 @@ def written(words: Sequence[str], blanks: Sequence[bool]) -> tuple[str, list[tup
 
 
 def usual_blanks(words: Sequence[str], language: str) -> list[bool]:
-    """Where blanks usually are, for words that come without: before no sign that closes, behind none that opens.
+    """Guess whether a blank follows each word: not before closing and after opening punctuation.
 
-    Twins are written with a blank between all words.
+    Twins have a blank between all words.
 
     >>> usual_blanks(["He", "(", "Jo", ")", "left", "."], "en")
     [True, False, False, True, False, False]
@@ -213,18 +212,18 @@ def usual_blanks(words: Sequence[str], language: str) -> list[bool]:
 
 
 class Window(NamedTuple):
-    """Some words of a sentence, and their tokens."""
+    """Window of words of a sentence, and their tokens."""
 
     words: range
     tokens: range
     lost: int = 0
-    """Tokens of a word longer than a window that are not in it."""
+    """Number of tokens cut off from a word longer than the window."""
 
 
 def windows(firsts_W: np.ndarray, tokens: int, room: int) -> list[Window]:
-    """A sentence in as few windows as hold it, each beginning with a word; a word longer than one is cut.
+    """Divide a sentence into as few windows as possible, each beginning with a word; longer words are truncated.
 
-    Tokens before the first word (a mark that is a token by itself) are in the first window.
+    Tokens before the first word (a mark that is a token by itself) belong to the first window.
 
     >>> windows(np.array([0, 2, 3]), 7, 3)
     [Window(words=range(0, 2), tokens=range(0, 3), lost=0), Window(words=range(2, 3), tokens=range(3, 6), lost=1)]
