@@ -40,7 +40,7 @@ from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.steer import LEACE, LanguageMeans, TokenSets
 from isoglot.transfer import TuneConfig, find_task, load_tuned
 from isoglot.transfer.experiment import run_experiment
-from isoglot.transfer.map_points import Point, Points
+from isoglot.transfer.map_points import MapPoint, MapPoints
 from isoglot.transfer.scoring.experiment_comparison import compare_experiments
 from isoglot.transfer.tuning.kept_epochs import KeptEpochs
 from isoglot.transfer.tuning.tuned_folder import check_begun
@@ -118,7 +118,7 @@ def kinds(place: Path) -> list[Kind]:
     known_V = torch.ones(len(vocabulary), dtype=torch.bool)
     identity = {"format": 1, "config": {"seed": 1}, "data": {"vocabulary": vocabulary.hash}}
     weights = {"head.weight": torch.arange(6.0), "head.bias": torch.ones(3, dtype=torch.bfloat16)}
-    point = Point(
+    point = MapPoint(
         {"models": "monolingual", "layer": 1, "seed": 0, "maps": {"fr": "00"}, "tests": []},
         {"fr/mapped": np.arange(8.0).reshape(4, 2)},
     )
@@ -190,8 +190,8 @@ def kinds(place: Path) -> list[Kind]:
         Kind("weights of an epoch", lambda at: KeptEpochs(at).put(1, weights), lambda at: KeptEpochs(at).get(1)),
         Kind(
             "point of map transfer",
-            lambda at: Points(at).put(point),
-            lambda at: vars(Points(at).get("monolingual", 1, 0)),
+            lambda at: MapPoints(at).put(point),
+            lambda at: vars(MapPoints(at).get("monolingual", 1, 0)),
         ),
         Kind(
             "checkpoint",

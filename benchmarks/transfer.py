@@ -36,7 +36,7 @@ from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT
 from isoglot.model import Encoder, encoder_config
 from isoglot.transfer import Data, TuneConfig, find_task
-from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.fine_tuning import TaskTrainer
 from isoglot.transfer.tuning.tuned_encoder import autocast, reader_of
 from isoglot.vocab import train_vocabulary
 
@@ -65,12 +65,12 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
-def trainer_of(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> Trainer:
+def trainer_of(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> TaskTrainer:
     config = build_config(TuneConfig, settings=[f"epochs={epochs}", "batch_size=32", "keep=1", f"cuda_graphs={mode}"])
-    return Trainer(encoder, find_task(name), {"en": train}, {"en": dev}, config, None, lambda _: None)
+    return TaskTrainer(encoder, find_task(name), {"en": train}, {"en": dev}, config, None, lambda _: None)
 
 
-def whole_job(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> Trainer:
+def whole_job(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epochs: int, mode: str) -> TaskTrainer:
     """A run from its examples to its best epoch, and what it took."""
     wait(encoder.device)
     start = time.monotonic()
@@ -93,7 +93,7 @@ def whole_job(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epo
     return trainer
 
 
-def one_epoch(trainer: Trainer) -> float:
+def one_epoch(trainer: TaskTrainer) -> float:
     """Seconds of an epoch of a run that has been through one before."""
     with SILENT.task("epoch", total=None, unit="examples") as work:
         trainer.epoch = 0
@@ -152,7 +152,7 @@ class Peer:
             optim="adamw_torch_fused",
             use_cpu=self.device.type == "cpu",
         )
-        trainer = self.hf.Trainer(self.model, options, train_dataset=self.items, data_collator=collate)
+        trainer = self.hf.TaskTrainer(self.model, options, train_dataset=self.items, data_collator=collate)
         wait(self.device)
         start = time.monotonic()
         trainer.train()
@@ -189,7 +189,7 @@ def collate(batch: list[dict[str, list[int]]]) -> dict[str, torch.Tensor]:
     return {"input_ids": padded("input_ids", 0), "attention_mask": mask, "labels": padded("labels", -100)}
 
 
-def rounds(encoder: Encoder, train: Data[Any], ours: dict[str, Trainer], count: int, folder: Path) -> None:
+def rounds(encoder: Encoder, train: Data[Any], ours: dict[str, TaskTrainer], count: int, folder: Path) -> None:
     """Epochs of tagging, ours and the peer's in turn."""
     peer = Peer(encoder, train, folder)
     peer.run(steps=20)  # warms up

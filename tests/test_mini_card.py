@@ -15,18 +15,18 @@ import pytest
 
 from isoglot.languages import documents
 from isoglot.model import save_encoder
-from isoglot.transfer.experiment import Learned, Line, Outcome, Trial
+from isoglot.transfer.experiment import LanguageScore, LearningCheck, Outcome, Trial
 from isoglot.transfer.scoring.evaluation import Evaluation
 from isoglot.transfer.scoring.significance import estimate
-from isoglot.transfer.tasks.task import Scores
-from isoglot.transfer.tuning.epoch_selection import Selected, Way
+from isoglot.transfer.tasks.task import TaskScores
+from isoglot.transfer.tuning.epoch_selection import Selected, SelectionRule
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 CARD = Path(__file__).parents[1] / "docs" / "MINI.md"
 METRICS = {"ner": "f1", "parse": "las", "nli": "accuracy"}
-WAYS: tuple[Way, ...] = ("source dev", "oracle", "averaged")
+WAYS: tuple[SelectionRule, ...] = ("source dev", "oracle", "averaged")
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,11 @@ RIGHT = {"en": 80, "fr": 60, "de": 60, "ru": 50, "zh": 40}
 def outcome(task: str) -> dict[str, Any]:
     """As ``isoglot transfer --json`` writes it."""
 
-    def test(code: str, way: Way, fewer: int) -> Selected:
+    def test(code: str, way: SelectionRule, fewer: int) -> Selected:
         right = RIGHT[code] - fewer + 2 * WAYS.index(way)
-        scores = Scores(right, {METRICS[task]: right, "uas": right + 5}, np.array([[n < right, 1] for n in range(100)]))
+        scores = TaskScores(
+            right, {METRICS[task]: right, "uas": right + 5}, np.array([[n < right, 1] for n in range(100)])
+        )
         counts = {"joined": 4321, "split": 2} if (task, code) == ("ner", "zh") else {"split": 7}
         unseen = {"clf": 3} if (task, code) == ("parse", "zh") else {}
         return Selected(code, way, (1,), Evaluation(code, scores, 100, counts, unseen))
@@ -97,10 +99,10 @@ def outcome(task: str) -> dict[str, Any]:
         for name, dev, fewer in (("encoder_learning_rate=1", 70, 0), ("encoder_learning_rate=2", 69, 10))
     ]
     lines = [
-        Line(one.language, one.way, estimate([each.test.scores.ratio_S2 for each in (one, other)]))
+        LanguageScore(one.language, one.way, estimate([each.test.scores.ratio_S2 for each in (one, other)]))
         for one, other in zip(trials[0].tests, trials[1].tests, strict=True)
     ]
-    learned = Learned(language="en", metric=METRICS[task], score=70, epoch=1, majority=None, constant=None)
+    learned = LearningCheck(language="en", metric=METRICS[task], score=70, epoch=1, majority=None, constant=None)
     made = Outcome(task, METRICS[task], ("en",), tuple(trials), tuple(lines), None, learned, {})  # type: ignore[arg-type]
     return made.facts()
 

@@ -10,7 +10,6 @@ import pytest
 
 from isoglot.compare.cka_inference import CkaEstimate
 from isoglot.diagnose.result import (
-    BestLayer,
     Checkup,
     HighestScore,
     LanguageFacts,
@@ -18,6 +17,7 @@ from isoglot.diagnose.result import (
     PairFacts,
     PairLayer,
     ProbeFacts,
+    RecommendedLayer,
 )
 from isoglot.diagnose.retrieval import VARIANTS
 from isoglot.diagnose.tokenizer_check import TokenFacts
@@ -59,7 +59,7 @@ class MadeUp:
     def checkup(self) -> Checkup:
         pairs = {pair: min(self.found[code] for code in pair) for pair in combinations(self.found, 2)}
         mean = sum(pairs.values()) / len(pairs)
-        best = BestLayer(
+        best = RecommendedLayer(
             layer=2,
             way="raw",
             found=near(mean),

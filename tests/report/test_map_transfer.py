@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.report.map_transfer import curves, finding, map_transfer_svg
-from isoglot.transfer.map_points import Arm, Line
+from isoglot.transfer.map_points import Arm, LayerScore
 from isoglot.transfer.map_protocol import MapTransfer
 from isoglot.transfer.scoring.significance import estimate
 
@@ -25,7 +25,7 @@ SCORES: dict[tuple[str, str, Arm], list[int]] = {
 
 def outcome(*left_out: tuple[str, Arm]) -> MapTransfer:
     lines = [
-        Line(models, code, arm, layer, estimate(np.array([[1, 1]] * right + [[0, 1]] * (100 - right)), draws=50))
+        LayerScore(models, code, arm, layer, estimate(np.array([[1, 1]] * right + [[0, 1]] * (100 - right)), draws=50))
         for (models, code, arm), scores in SCORES.items()
         for layer, right in enumerate(scores)
         if (models, arm) not in left_out

@@ -64,9 +64,9 @@ def test_one_shift_of_each_language_saw_no_label(codes):
     assert "best of" not in " ".join(shown["title"])
 
 
-def test_a_language_that_was_learnt_from_is_not_zero_shot():
+def test_a_language_that_was_learned_from_is_not_zero_shot():
     found = outcome(["de", "fr"], [(3, 1.0, 30)])
-    rows = tuple(replace(row, learnt_from=row.language == "de") for row in found.rows)
+    rows = tuple(replace(row, learned_from=row.language == "de") for row in found.rows)
     shown = texts(shift_svg(replace(found, rows=rows)))
     assert shown["note"] == ["nli, learnt in en and de; it is not zero-shot for languages that were learnt from"]
 

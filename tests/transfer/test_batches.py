@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tasks.task import TaskRow
 from isoglot.transfer.tuning.batches import epoch_batches
 
 
-def rows(count: int) -> list[Row]:
-    return [Row(np.arange(5 + number % 3), np.zeros(1, dtype=np.int64), None, number) for number in range(count)]
+def rows(count: int) -> list[TaskRow]:
+    return [TaskRow(np.arange(5 + number % 3), np.zeros(1, dtype=np.int64), None, number) for number in range(count)]
 
 
 @pytest.mark.parametrize("amount", [None, 4])

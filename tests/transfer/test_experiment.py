@@ -22,7 +22,7 @@ from isoglot.transfer.experiment import run_experiment
 from isoglot.transfer.scoring.experiment_comparison import compare_experiments
 from isoglot.transfer.tasks.examples import Passage
 from isoglot.transfer.tuning.checks import in_training
-from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.fine_tuning import TaskTrainer
 from isoglot.transfer.tuning.row_vectors import HeldVectors
 from isoglot.transfer.tuning.tuned_encoder import place_vectors
 from tests.errors import raises
@@ -145,7 +145,7 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
     before = {path: path.read_bytes() for name in ("01", "03") for path in files_under(tmp_path / "seed-0" / name)}
     prepared: list[float] = []
 
-    class Noted(Trainer):
+    class Noted(TaskTrainer):
         def __init__(self, *given):
             super().__init__(*given)
             prepared.append(self.config.rate_of_head)

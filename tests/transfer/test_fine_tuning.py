@@ -20,7 +20,7 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.tasks.examples import Passage, Tagged
 from isoglot.transfer.tuning.epoch_selection import select
-from isoglot.transfer.tuning.fine_tuning import Trainer
+from isoglot.transfer.tuning.fine_tuning import TaskTrainer
 from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import check_begun, save_tuned
 from tests.errors import raises
@@ -125,7 +125,7 @@ def test_the_other_languages_parts_are_swapped_in(nano, tagging):
         assert (decoded[0] == decoded[1]) is same
 
 
-def test_several_languages_are_learnt_from(nano, tagging):
+def test_several_languages_are_learned_from(nano, tagging):
     """A batch is of one language, so that its own parts are used; none of them moves."""
     task, train, dev = tagging
     both = {**train, "zh": task.builtin("zh", "train", 40)}
@@ -224,13 +224,13 @@ def test_a_killed_run_ends_with_the_same_bits(settings, nano, tagging, tmp_path:
         tune(nano("emb"), tagging, config("epochs=3", *settings), tmp_path / "cut")
     monkeypatch.undo()
     steps: list[int] = []
-    one = Trainer._one_epoch
+    one = TaskTrainer._one_epoch
 
     def noted(self, work):
         steps.append(self.epoch)
         return one(self, work)
 
-    monkeypatch.setattr(Trainer, "_one_epoch", noted)
+    monkeypatch.setattr(TaskTrainer, "_one_epoch", noted)
     cut = tune(nano("emb"), tagging, config("epochs=3", *settings), tmp_path / "cut", resume=True)
     assert steps == [2]
     assert not moved(whole.weights(), cut.weights())
@@ -242,7 +242,7 @@ def test_a_killed_run_ends_with_the_same_bits(settings, nano, tagging, tmp_path:
 def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Path, monkeypatch):
     """Where bits do not repeat, an epoch that is gone through again may not be the best any more; the first then is."""
     scores = iter([50.0, 60.0, 40.0])  # the second time, the second epoch is worse than the first
-    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
+    monkeypatch.setattr(TaskTrainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
     save = Checkpoints.save
 
     def killing(self, step, *rest):
@@ -296,7 +296,7 @@ def test_a_model_with_settings_of_another_version_says_so(nano, tagging, tmp_pat
 
 def test_early_stop_and_kept_epochs(nano, tagging, monkeypatch):
     scores = iter([50.0, 60.0, 55.0, 54.0, 90.0])
-    monkeypatch.setattr(Trainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
+    monkeypatch.setattr(TaskTrainer, "_dev_scores", lambda self: ({"en": next(scores)}, {}))
     tuned = tune(nano(), tagging, config("epochs=5", "patience=2", "keep=2"))
     assert [entry["epoch"] for entry in tuned.history] == [1, 2, 3, 4]
     assert (tuned.epoch, tuned.epochs.numbers()) == (2, [2, 3])
@@ -304,13 +304,13 @@ def test_early_stop_and_kept_epochs(nano, tagging, monkeypatch):
 
 def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch):
     seen: list[int] = []
-    step = Trainer._step
+    step = TaskTrainer._step
 
     def noted(self, rows_B, *rest):
         seen.extend(rows_B.tolist())
         return step(self, rows_B, *rest)
 
-    monkeypatch.setattr(Trainer, "_step", noted)
+    monkeypatch.setattr(TaskTrainer, "_step", noted)
     for settings in (["batch_size=7"], ["batch_tokens=100"]):
         seen.clear()
         tune(nano(), tagging, config("epochs=2", *settings))
@@ -330,7 +330,7 @@ def test_speed_is_in_tokens_that_are_read(nano, tagging, monkeypatch):
     assert counts[-1] == sum(len(row.ids_N) for row in rows)
 
 
-def test_what_cannot_be_learnt(nano, tagging):
+def test_what_cannot_be_learned(nano, tagging):
     task, train, dev = tagging
     with raises("config.missing-data", "en"):
         fine_tune(nano(), task, train, {"zh": dev["en"]})

@@ -20,10 +20,10 @@ from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.model.protocol import EncoderBase
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
-from isoglot.transfer.map_points import Way, lines_of
+from isoglot.transfer.map_points import ModelsAndArm, lines_of
 from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, map_transfer
 from isoglot.transfer.stacked_encoder import Below, Continued, new_config
-from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tasks.task import TaskRow
 from isoglot.transfer.tuning.frozen_states import FrozenStates
 from tests.errors import raises
 
@@ -114,7 +114,7 @@ def planted(nano):
 
 
 def run(name: str, models: Any, examples: Any, *settings: str, **more: Any) -> MapTransfer:
-    """The twin is tested on the English sentences themselves, some of those that were learnt from."""
+    """The twin is tested on the English sentences themselves, some of those that were learned from."""
     found = examples(name)
     every = list(models) if isinstance(models, list) else [models]
     test = {"en": found["test"], TWIN: found["test"]}
@@ -275,7 +275,7 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
     texts = ["The cat sleeps .", "It rains .", "Eva sees the old house ."]
     batch = make_batch(english.vocabulary, texts, "en")
     rows = [
-        Row(np.asarray(english.vocabulary.layout.framed([ids])), np.zeros(1, dtype=np.int64), None, place)
+        TaskRow(np.asarray(english.vocabulary.layout.framed([ids])), np.zeros(1, dtype=np.int64), None, place)
         for place, ids in enumerate(english.vocabulary.encode_batch(texts, "en"))
     ]
     held = FrozenStates(english, "en", rows[:2] * 2, memory=memory, scratch=tmp_path)
@@ -368,9 +368,9 @@ def test_ways_are_compared_on_the_same_sentences(planted, examples, nano):
     both = Models("bilingual", planted.source, {TWIN: planted.source})
     result = run("pos", [planted, both], examples, "epochs=4", layers=[0, 1])
     found = {(pair.layer, pair.one, pair.other): pair for pair in result.pairs}
-    map_: Way = ("monolingual", "mapped")
-    none: Way = ("monolingual", "unmapped")
-    shared: Way = ("bilingual", "unmapped")
+    map_: ModelsAndArm = ("monolingual", "mapped")
+    none: ModelsAndArm = ("monolingual", "unmapped")
+    shared: ModelsAndArm = ("bilingual", "unmapped")
     assert set(found) == {(layer, *ways) for layer in (0, 1) for ways in ((map_, none), (shared, map_))}
     for layer in (0, 1):
         helped = found[layer, map_, none]
@@ -445,7 +445,7 @@ def test_languages_that_do_not_fit(planted, examples, nano):
         map_transfer(task, [planted], {"en": found["train"]}, {"en": Data([])}, {TWIN: found["test"]})
 
 
-def test_what_is_learnt_from_is_neither_chosen_by_nor_tested_on(planted, examples):
+def test_what_is_learned_from_is_neither_chosen_by_nor_tested_on(planted, examples):
     found, task = examples("ner"), find_task("ner")
     others = Data(found["train"].examples[40:])
     train, dev, test = ({"en": some} for some in (found["train"].head(40), others, found["test"]))

@@ -1,4 +1,4 @@
-"""The head that reads whole texts: by hand, whatever is padded, and learnt over static vectors of built-in text."""
+"""The head that reads whole texts: by hand, whatever is padded, and learned over static vectors of built-in text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isoglot.model.static_table import TableEncoder, save_table
 from isoglot.static.config import GloveConfig
 from isoglot.static.train import train_static
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.tasks.task import Row, Rows
+from isoglot.transfer.tasks.task import TaskRow, TaskRows
 from isoglot.transfer.tuning.heads import HeadConfig, PooledHead
 from isoglot.vocab import build_shards, train_vocabulary
 from tests.errors import raises
@@ -82,9 +82,9 @@ def test_neither_scale_nor_an_absent_text_is_a_problem():
 def test_every_token_of_both_texts_is_a_place(vocabulary):
     target = np.array([[1]])
     texts: tuple[tuple[list[int], list[int]], ...] = (([7, 8], [9]), ([], []))
-    rows = Rows(
+    rows = TaskRows(
         [
-            Row(
+            TaskRow(
                 np.array(vocabulary.layout.framed(pair)), np.zeros(1), target, index, texts=(len(pair[0]), len(pair[1]))
             )
             for index, pair in enumerate(texts)
@@ -117,7 +117,7 @@ def glove(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "vectors")
 
 
-def learnt(encoder: Any, out: Path | None = None, *settings: str) -> Any:
+def learned(encoder: Any, out: Path | None = None, *settings: str) -> Any:
     task = find_task("nli")
     recipe = load_recipe("static-nli", room="transfer")
     config = build_config(TuneConfig, recipe=recipe, settings=["epochs=8", "head_learning_rate=4e-3", *settings])
@@ -125,12 +125,12 @@ def learnt(encoder: Any, out: Path | None = None, *settings: str) -> Any:
     return fine_tune(encoder, task, train, dev, config, out, source=encoder.about.get("folder") if out else None)
 
 
-def test_inference_is_learnt_from_frozen_static_vectors(glove, tmp_path: Path):
+def test_inference_is_learned_from_frozen_static_vectors(glove, tmp_path: Path):
     table = load_encoder(glove, device="cpu")
     assert isinstance(table, TableEncoder)
     before = table.weight.clone()
     table.about["folder"] = glove
-    tuned = learnt(table, tmp_path / "run")
+    tuned = learned(table, tmp_path / "run")
     assert torch.equal(table.weight, before)
     test = {"en": tuned.task.builtin("en", "test", 150)}
     accuracy = evaluate(tuned, tuned.task, test)["en"].scores.main
@@ -196,7 +196,7 @@ def test_an_encoder_has_the_same_head(nano):
 def test_what_does_not_fit(glove, nano):
     table = load_encoder(glove, device="cpu")
     with raises("config.not-supported"):
-        learnt(table, None, "tune=all")
+        learned(table, None, "tune=all")
     task = find_task("pos")
     data = {"en": task.builtin("en", "train", 20)}
     config = build_config(TuneConfig, settings=["head.pool=attention"])

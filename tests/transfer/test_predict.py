@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.text.formats.conllu import read_conllu
-from isoglot.transfer.predict import as_json, of_line, read_unlabelled, tree_of, write_predictions
+from isoglot.transfer.predict import as_json, of_line, read_unlabeled, tree_of, write_predictions
 from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
 from isoglot.transfer.tasks.task import find_task
 from tests.errors import raises
@@ -30,9 +30,9 @@ def test_words_and_blanks_are_those_of_the_text():
 def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
     (tmp_path / "a.conllu").write_text(TREE)
     task = find_task("parse")
-    (example,) = read_unlabelled(task, tmp_path / "a.conllu", "fr")
+    (example,) = read_unlabeled(task, tmp_path / "a.conllu", "fr")
     (tmp_path / "a.txt").write_text(TREE)
-    assert read_unlabelled(task, tmp_path / "a.txt", "fr") == [example]
+    assert read_unlabeled(task, tmp_path / "a.txt", "fr") == [example]
     assert isinstance(example, Parsed)
     assert example.blanks == (True, True, False, True)
     (before,) = read_conllu(tmp_path / "a.conllu")
@@ -45,7 +45,7 @@ def test_a_treebank_keeps_all_but_its_heads(tmp_path: Path):
     assert [(word.head, word.deprel, word.upos) for word in after.words] == [
         (0, "root", "ADP"), (1, "det", "DET"), (2, "obj", "NOUN"), (3, "punct", "PUNCT")
     ]  # fmt: skip
-    tags = read_unlabelled(find_task("pos"), tmp_path / "a.conllu", "fr")
+    tags = read_unlabeled(find_task("pos"), tmp_path / "a.conllu", "fr")
     assert tags == [Tagged(("de", "le", "lit", "."), blanks=(True, True, False, True), tree=before)]
 
 
@@ -69,7 +69,7 @@ def test_tags_in_a_treebank_that_keeps_all_else(tmp_path: Path):
     (before,) = read_conllu(tmp_path / "a.conllu")
     for name, tags in (("pos", ("X", "DET", "X", "X")), ("ner", ("O", "O", "B-LOC", "O"))):
         task = find_task(name)
-        (example,) = read_unlabelled(task, tmp_path / "a.conllu", "fr")
+        (example,) = read_unlabeled(task, tmp_path / "a.conllu", "fr")
         assert isinstance(example, Tagged)
         write_predictions(tmp_path / "b.conllu", task, [replace(example, tags=tags)], "conllu")
         (after,) = read_conllu(tmp_path / "b.conllu")
@@ -86,7 +86,7 @@ def test_tags_that_were_written_are_read_again(name, tmp_path: Path):
     """A file without heads is words to tag and to parse, and to learn parts of speech from."""
     path = tmp_path / "tags.conllu"
     write_predictions(path, find_task("pos"), [Tagged(("Ja", "."), ("INTJ", "PUNCT"), (False, True))], "conllu")
-    (found,) = read_unlabelled(find_task(name), path, "de")
+    (found,) = read_unlabeled(find_task(name), path, "de")
     assert isinstance(found, (Tagged, Parsed))
     assert (found.words, found.blanks) == (("Ja", "."), (False, True))
     assert find_task("pos").read(path, "de").examples[0].tags == ("INTJ", "PUNCT")
@@ -105,7 +105,7 @@ def test_json_and_trees():
 def test_columns_are_words_and_not_sentences(text, tmp_path: Path):
     (tmp_path / "test.tsv").write_text(text)
     for name, kind in (("ner", Tagged), ("pos", Tagged), ("parse", Parsed)):
-        found = read_unlabelled(find_task(name), tmp_path / "test.tsv", "de")
+        found = read_unlabeled(find_task(name), tmp_path / "test.tsv", "de")
         assert found == [kind(("Eva", ".")), kind(("Ja",))]
 
 
@@ -127,7 +127,7 @@ def test_text_that_looks_like_columns_is_told(text: str, columns: int, tmp_path:
     path, told = tmp_path / "new.txt", list[str]()
     path.write_text(text)
     lines = [line for line in text.splitlines() if line]
-    assert len(read_unlabelled(find_task("ner"), path, "de", say=told.append)) == len(lines)
+    assert len(read_unlabeled(find_task("ner"), path, "de", say=told.append)) == len(lines)
     line = f"{path}: {columns} words a line, each read as a sentence; if they are columns, put tabs between them"
     assert told == ([line] if columns else [])
 
@@ -135,7 +135,7 @@ def test_text_that_looks_like_columns_is_told(text: str, columns: int, tmp_path:
 def test_blank_lines_of_a_text_are_counted(tmp_path: Path):
     (tmp_path / "a.txt").write_text("Ja.\n\n  \nNein.\n")
     counts: Counter[str] = Counter()
-    assert len(read_unlabelled(find_task("parse"), tmp_path / "a.txt", "de", counts=counts)) == 2
+    assert len(read_unlabeled(find_task("parse"), tmp_path / "a.txt", "de", counts=counts)) == 2
     assert counts == {"blank, left out": 2}
 
 
@@ -144,11 +144,11 @@ def test_what_is_wrong(tmp_path: Path):
         write_predictions(tmp_path / "a", find_task("nli"), [], "bio")
     (tmp_path / "a.txt").write_text("\n")
     with raises("input.empty", "a.txt"):
-        read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
+        read_unlabeled(find_task("ner"), tmp_path / "a.txt", "en")
     with raises("input.malformed-line", "a.txt", "''", line=1):
-        read_unlabelled(find_task("topic"), tmp_path / "a.txt", "en")
+        read_unlabeled(find_task("topic"), tmp_path / "a.txt", "en")
     (tmp_path / "a.txt").write_text("Ja.\nEva\tB-PER\n")
     with raises("input.malformed-line", "a.txt", "'Eva\\tB-PER'", line=2):
-        read_unlabelled(find_task("ner"), tmp_path / "a.txt", "en")
+        read_unlabeled(find_task("ner"), tmp_path / "a.txt", "en")
     with raises("input.empty"):
         of_line(find_task("ner"), "  ", "en")

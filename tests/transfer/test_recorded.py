@@ -15,7 +15,7 @@ from isoglot.core.config import build_config
 from isoglot.core.progress import SILENT
 from isoglot.transfer import TuneConfig, find_task
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
-from isoglot.transfer.tuning.fine_tuning import Trainer, set_seed
+from isoglot.transfer.tuning.fine_tuning import TaskTrainer, set_seed
 from isoglot.transfer.tuning.stored_rows import Shape
 from tests.errors import raises
 
@@ -37,15 +37,15 @@ def config(*given: str) -> TuneConfig:
     return build_config(TuneConfig, settings=[*FAST, *given])
 
 
-def trainer(encoder, name: str, *given: str, codes: tuple[str, ...] = ("en",)) -> Trainer:
+def trainer(encoder, name: str, *given: str, codes: tuple[str, ...] = ("en",)) -> TaskTrainer:
     task = find_task(name)
     train, dev = (
         dict.fromkeys(codes, found) for found in (task.builtin("en", "train", 40), task.builtin("en", "dev", 10))
     )
-    return Trainer(encoder, task, train, dev, config(*given), None, print)
+    return TaskTrainer(encoder, task, train, dev, config(*given), None, print)
 
 
-def losses(run: Trainer) -> list[float]:
+def losses(run: TaskTrainer) -> list[float]:
     run.train(SILENT)
     return [entry["loss"] for entry in run.tuned.history]
 
@@ -227,7 +227,7 @@ def test_batches_that_are_filled_up_have_the_same_gradients(name, given, plan, n
                 torch.testing.assert_close(filled[one], plain[one], rtol=1e-3, atol=2e-6, msg=one)
 
 
-def gradients(run: Trainer, numbers: list[int], code: str, shape: Shape) -> tuple[float, dict[str, torch.Tensor]]:
+def gradients(run: TaskTrainer, numbers: list[int], code: str, shape: Shape) -> tuple[float, dict[str, torch.Tensor]]:
     run.optimizer.clear()
     loss = float(run.backward(run.stored[code].sent(numbers, shape), code, shape))
     return loss, {name: p.grad.clone() for name, p in run.parameters.items() if p.grad is not None}
@@ -278,7 +278,7 @@ def test_what_a_language_does_not_reach_has_no_gradient(nano):
             shape = run.shapes[code].of([0, 1])
             run.optimizer.clear()
             run.backward(run.stored[code].sent([0, 1], shape), code, shape)
-            plain = Trainer._backward
+            plain = TaskTrainer._backward
             reached = {name for name, p in run.parameters.items() if p.grad is not None}
             run.optimizer.clear()
             plain(run, run.stored[code].sent([0, 1], shape), code, shape)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.transfer.tasks.task import Row
+from isoglot.transfer.tasks.task import TaskRow
 from isoglot.transfer.tuning.cuda_graphs import Shapes, widths
 from isoglot.transfer.tuning.stored_rows import StoredRows
 
@@ -33,7 +33,7 @@ def test_a_shape_holds_its_rows(vocabulary):
     rows = []
     for size in chance.integers(2, 60, 50).tolist():
         places = np.arange(1, 1 + int(chance.integers(1, size)))
-        rows.append(Row(np.full(size, 9), places, np.zeros((len(places), 1), dtype=np.int64), 0))
+        rows.append(TaskRow(np.full(size, 9), places, np.zeros((len(places), 1), dtype=np.int64), 0))
     stored = StoredRows(rows, vocabulary, 60, torch.device("cpu"))
     shapes = Shapes(stored, rows=4, tokens=None)
     assert shapes.all[-1].tokens == 60  # not wider than an encoder takes

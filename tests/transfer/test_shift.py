@@ -32,10 +32,10 @@ def planted(nano: Any) -> Encoder:
     return encoder
 
 
-def learnt(
+def learned(
     nano: Any, name: str, *settings: str, out: Path | None = None, count: int = 250
 ) -> tuple[Tuned, Data[Any], Data[Any]]:
-    """A task learnt in English, and examples of it."""
+    """A task learned in English, and examples of it."""
     task = find_task(name)
     config = build_config(
         TuneConfig,
@@ -60,7 +60,7 @@ def means_of(encoder: EncoderLike, task: Task[Any], data: Data[Any]) -> Language
 
 @pytest.mark.parametrize("name", ["nli", "ner", "parse"])
 def test_what_was_planted_is_undone(name, nano):
-    tuned, dev, test = learnt(nano, name)
+    tuned, dev, test = learned(nano, name)
     means = means_of(tuned.encoder, tuned.task, dev)
     both = {"en": test, OTHER: test}
     plain = evaluate(tuned, tuned.task, both)
@@ -87,7 +87,7 @@ def test_what_was_planted_is_undone(name, nano):
 
 
 def test_every_alpha_that_is_given_and_the_rule(nano):
-    tuned, dev, test = learnt(nano, "ner", "epochs=4")
+    tuned, dev, test = learned(nano, "ner", "epochs=4")
     means = means_of(tuned.encoder, tuned.task, dev)
     given = shift_transfer(tuned, {OTHER: test}, means, choose="given", alphas=[0, 0.5, 1], layers=[1, 2])
     assert [(row.layer, row.alpha, row.chosen_by) for row in given.rows] == [
@@ -107,7 +107,7 @@ def test_every_alpha_that_is_given_and_the_rule(nano):
 
 def test_dev_may_choose_no_shift(nano):
     """In a language that is read as English is, a shift by 0 is what dev chooses, and nothing changes."""
-    tuned, dev, test = learnt(nano, "pos", "epochs=1", count=60)
+    tuned, dev, test = learned(nano, "pos", "epochs=1", count=60)
     means = means_of(tuned.encoder, tuned.task, dev)
     means.moments["zh"] = means.moments[OTHER]
     found = shift_transfer(tuned, {"zh": test}, means, dev={"zh": dev}, alphas=[-40, 40], layers=1)
@@ -121,7 +121,7 @@ def test_means_of_the_encoder_before_will_do_where_nothing_has_changed(nano, tmp
     task = find_task("pos")
     dev = task.builtin("en", "dev", 20)
     means = means_of(before, task, dev)
-    learnt(nano, "pos", "epochs=1", "tune=top-1", out=tmp_path / "top", count=40)
+    learned(nano, "pos", "epochs=1", "tune=top-1", out=tmp_path / "top", count=40)
     tuned = load_tuned(tmp_path / "top", device="cpu")
     assert lowest_tuned(tuned) == 2
     found = shift_transfer(tuned, {OTHER: dev}, means, choose="given", alphas=[1], layers=1)
@@ -135,7 +135,7 @@ def test_means_of_the_encoder_before_will_do_where_nothing_has_changed(nano, tmp
     other = means_of(nano(), task, dev)
     with raises("config.other-encoder"):
         shift_transfer(tuned, {OTHER: dev}, other, choose="given", alphas=[1], layers=1)
-    head, *_ = learnt(nano, "pos", "epochs=1", "tune=head", count=40)
+    head, *_ = learned(nano, "pos", "epochs=1", "tune=head", count=40)
     assert lowest_tuned(head) == 3
 
 
@@ -153,7 +153,7 @@ def test_means_of_the_encoder_before_will_do_where_nothing_has_changed(nano, tmp
     ],
 )
 def test_what_will_not_do(options, expected: tuple[str, ...], nano):
-    tuned, dev, test = learnt(nano, "pos", "epochs=1", count=40)
+    tuned, dev, test = learned(nano, "pos", "epochs=1", count=40)
     means = means_of(tuned.encoder, tuned.task, dev)
     codes = options.pop("test", [OTHER])
     with raises(*expected):

@@ -9,7 +9,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.retrieve.metrics import Interval
 from isoglot.retrieve.simultaneous_intervals import holm
 from isoglot.transfer.scoring import significance
-from isoglot.transfer.scoring.significance import Comparison, Estimate, compare, estimate, spread_over_seeds
+from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare, estimate, spread_over_seeds
 from tests.errors import raises
 
 
@@ -238,5 +238,5 @@ def test_what_files_hold_is_rounded_but_for_p():
         ("seeds", 2),
         ("seed_deviation", 1.4142),
     ]
-    found = Comparison(Interval(1.23456, -0.98765, 3.33333), 0.0123456)
+    found = PairedComparison(Interval(1.23456, -0.98765, 3.33333), 0.0123456)
     assert list(found.facts().items()) == [("difference", 1.2346), ("low", -0.9877), ("high", 3.3333), ("p", 0.0123456)]

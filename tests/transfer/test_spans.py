@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.transfer.scoring.spans import Span, SpanCounts, repaired, span_score, spans
+from isoglot.transfer.scoring.spans import EntitySpan, SpanCounts, repaired, span_score, spans
 from tests.errors import raises
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"]
@@ -33,7 +33,7 @@ sentences = st.lists(st.sampled_from(TAGS), max_size=8)
     ],
 )
 def test_spans_as_the_conll_script_sees_them(tags, expected):
-    assert spans(tags.split()) == [Span(*one) for one in expected]
+    assert spans(tags.split()) == [EntitySpan(*one) for one in expected]
 
 
 @given(sentences)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.model.batch import Batch
-from isoglot.transfer.tasks.task import IGNORED, Row
+from isoglot.transfer.tasks.task import IGNORED, TaskRow
 from isoglot.transfer.tuning.batches import TaskBatch, rounded
 from isoglot.transfer.tuning.stored_rows import Shape, StoredRows
 from isoglot.vocab import Vocabulary
@@ -19,8 +19,8 @@ from isoglot.vocab import Vocabulary
 CPU = torch.device("cpu")
 
 
-def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, parts: bool) -> Row:
-    return Row(
+def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, parts: bool) -> TaskRow:
+    return TaskRow(
         chance.integers(5, 50, tokens),
         np.sort(chance.integers(0, tokens, places)),
         chance.integers(0, 4, (places, 2)) if learn else None,
@@ -29,7 +29,7 @@ def row(chance: np.random.Generator, tokens: int, places: int, *, learn: bool, p
     )
 
 
-def collated(rows: Sequence[Row], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
+def collated(rows: Sequence[TaskRow], numbers: Sequence[int], vocabulary: Vocabulary, length: int) -> TaskBatch:
     """The plain twin: some rows as a batch, row by row; at most ``length`` wide."""
     chosen = [rows[number] for number in numbers]
     width = min(rounded(max(len(row.ids_N) for row in chosen)), length)

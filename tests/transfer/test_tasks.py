@@ -18,7 +18,7 @@ NAMES = ("nli", "ner", "parse", "pos", "topic")
 
 
 def gold_through(task, examples, reader: Reader):
-    """The examples after what is to be learnt of them was taken for what was decoded."""
+    """The examples after what is to be learned of them was taken for what was decoded."""
     labels = task.learned_labels([Data(examples)])
     rows = task.rows(examples, reader, labels, purpose="learn")
     return task.predicted(examples, rows, [row.targets_WK for row in rows.rows], labels), rows
@@ -45,13 +45,13 @@ def test_long_sentences_are_tagged_in_windows(name, vocabulary):
     assert 0 < rows.counts["split"] < len(rows.rows) - 60 + rows.counts["split"]
 
 
-def test_long_sentences_are_not_learnt_but_parsed_in_pieces(vocabulary):
+def test_long_sentences_are_not_learned_but_parsed_in_pieces(vocabulary):
     task = find_task("parse")
     examples = task.builtin("en", "train", 40, seed=3).examples
     labels, reader = task.learned_labels([Data(examples)]), Reader(vocabulary, "en", 12)
-    learnt, tested = (task.rows(examples, reader, labels, purpose=purpose) for purpose in ("learn", "test"))
-    assert learnt.counts["left out"] == tested.counts["split"] > 0
-    assert len(learnt.rows) == 40 - learnt.counts["left out"]
+    learned, tested = (task.rows(examples, reader, labels, purpose=purpose) for purpose in ("learn", "test"))
+    assert learned.counts["left out"] == tested.counts["split"] > 0
+    assert len(learned.rows) == 40 - learned.counts["left out"]
     chains = [np.array([(index, 0) for index in range(-1, len(row.places_W) - 1)]) for row in tested.rows]
     for example in task.predicted(examples, tested, chains, labels):
         assert example.heads.count(0) == 1

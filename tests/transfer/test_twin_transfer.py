@@ -1,4 +1,4 @@
-"""The point of it all: what is learnt in English is known in its twin where weights are shared, and not where they are not.
+"""The point of it all: what is learned in English is known in its twin where weights are shared, and not where they are not.
 
 Both encoders read the same text, half of the words of each language in the other's script, so that a few hundred small
 steps are enough; the separated one has a layer and tables for each language. Entities are left out: names are too rare for

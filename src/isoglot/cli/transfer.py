@@ -1,4 +1,4 @@
-"""``isoglot transfer``: learn a task in one language, test it in others, and use what was learnt."""
+"""``isoglot transfer``: learn a task in one language, test it in others, and use what was learned."""
 
 from __future__ import annotations
 

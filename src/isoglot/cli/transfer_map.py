@@ -1,4 +1,4 @@
-"""``isoglot transfer map``: what was learnt on one model's layers, read off another's through a map."""
+"""``isoglot transfer map``: what was learned on one model's layers, read off another's through a map."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PAIRS = 2000
 def map_(
     name: Annotated[Literal["ner", "parse", "pos"], typer.Argument(metavar="TASK", help="ner, parse or pos.")],
     model: Annotated[
-        str, typer.Option("--model", metavar="MODEL", callback=open_run, help=f"What is learnt on. {MODEL}")
+        str, typer.Option("--model", metavar="MODEL", callback=open_run, help=f"What is learned on. {MODEL}")
     ],
     other: Annotated[
         list[str],
@@ -305,7 +305,7 @@ def _examples(
 
 
 class _Bitexts:
-    """The linked words of each test language and the one that is learnt from, made once when they are needed.
+    """The linked words of each test language and the one that is learned from, made once when they are needed.
 
     Where examples are the user's own files and the sentences are not, ``beside_own_files`` is told so, once.
     """

@@ -254,7 +254,7 @@ def rows(found: ShiftOutcome) -> list[dict[str, Any]]:
     names = ("language", "layer", "alpha", "chosen_by", "zero_shot", "score", "difference", "low", "high")
     made = []
     for code, plain in found.baselines.items():
-        first = (code, "", 0.0, "no shift", code not in found.learnt_from, round(plain.scores.main, 4), 0.0, 0.0, 0.0)
+        first = (code, "", 0.0, "no shift", code not in found.learned_from, round(plain.scores.main, 4), 0.0, 0.0, 0.0)
         made.append({**dict(zip(names, first, strict=True)), "p": "", "p_corrected": ""})
         for row in (one for one in found.rows if one.language == code):
             facts = row.facts()

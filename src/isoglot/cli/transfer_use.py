@@ -1,4 +1,4 @@
-"""What was learnt, used: ``isoglot transfer predict`` and ``isoglot transfer compare``."""
+"""What was learned, used: ``isoglot transfer predict`` and ``isoglot transfer compare``."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _predict(
     from rich.text import Text
 
     from isoglot.transfer import load_tuned
-    from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabelled, write_predictions
+    from isoglot.transfer.predict import FORMATS, as_json, check_format, of_line, read_unlabeled, write_predictions
     from isoglot.transfer.tuning.fine_tuning import events_in_words
 
     if model is None or lang is None:
@@ -158,7 +158,7 @@ def _predict(
     chosen = form or FORMATS[task.kind][0]
     counts: Counter[str] = Counter()
     if file is not None:
-        given = read_unlabelled(task, file, lang, counts=counts, say=output.remark)
+        given = read_unlabeled(task, file, lang, counts=counts, say=output.remark)
     else:
         given = [of_line(task, text or "", lang)]
     found, rows = tuned.predict(given, lang, progress=output.progress)

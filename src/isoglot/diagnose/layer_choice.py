@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.rng import random_stream
-from isoglot.diagnose.result import BestLayer, HighestScore
+from isoglot.diagnose.result import HighestScore, RecommendedLayer
 from isoglot.diagnose.retrieval import VARIANTS
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
@@ -132,7 +132,7 @@ def _choice(found_SLW: np.ndarray) -> tuple[int, int]:
     return int(np.argmax(found_SLW[0, :, way])), way
 
 
-def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[BestLayer, np.ndarray]:
+def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[RecommendedLayer, np.ndarray]:
     """The best layer without a map, and the bootstrap samples of its pairs (S × P)."""
     found_SPLW = hits.sampled()
     found_SLW = found_SPLW.mean(axis=1)
@@ -152,7 +152,7 @@ def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[BestLayer, 
     csls_SL = found_SLW[:, :, VARIANTS.index("centered-csls" if way == _CENTERED else "csls")]
     mapped_SL = found_SLW[:, :, VARIANTS.index("mapped")]
     has_first = at > 0 and layers[0] == 0
-    best = BestLayer(
+    best = RecommendedLayer(
         layer=layers[at],
         way=VARIANTS[way],
         found=found,
@@ -212,7 +212,11 @@ def _top(hits: RetrievalHits, found_SLW: np.ndarray, layers: Sequence[int]) -> H
 
 
 def language_layers(
-    hits: RetrievalHits, layers: Sequence[int], pairs: Sequence[tuple[str, str]], codes: Sequence[str], best: BestLayer
+    hits: RetrievalHits,
+    layers: Sequence[int],
+    pairs: Sequence[tuple[str, str]],
+    codes: Sequence[str],
+    best: RecommendedLayer,
 ) -> dict[str, dict[str, Any]]:
     """The best layer of each language, and its gain over the best layer overall if significant.
 

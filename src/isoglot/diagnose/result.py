@@ -125,7 +125,7 @@ class HighestScore:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BestLayer:
+class RecommendedLayer:
     """The layer with the highest P@1 without a map, and what other search variants would gain there.
 
     Attributes:
@@ -176,7 +176,7 @@ class Checkup:
     layers: tuple[LayerFacts, ...]
     pairs: tuple[PairFacts, ...]
     languages: tuple[LanguageFacts, ...]
-    best: BestLayer
+    best: RecommendedLayer
     estimates: Estimates
     """Source of the means and of CSLS neighborhoods."""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -44,7 +44,7 @@ def shift_svg(found: ShiftOutcome) -> str:
         how = "it is not zero-shot for languages that were learnt from"
     else:
         how = "no label of these languages was seen"
-    return svg_file(drawing, finding(found), f"{found.task}, learnt in {' and '.join(found.learnt_from)}; {how}")
+    return svg_file(drawing, finding(found), f"{found.task}, learnt in {' and '.join(found.learned_from)}; {how}")
 
 
 def best_layer(found: ShiftOutcome) -> int:

@@ -30,18 +30,18 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
 from isoglot.transfer.scoring.significance import Estimate, estimate_runs
 from isoglot.transfer.tuning.checks import (
-    check_learnt,
+    check_learned,
     check_scored,
     check_setting,
     refuse_training_data,
     tell_in_training,
 )
 from isoglot.transfer.tuning.config import TuneConfig
-from isoglot.transfer.tuning.epoch_selection import Selected, Way, select
+from isoglot.transfer.tuning.epoch_selection import Selected, SelectionRule, select
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.tuning.kept_epochs import FOLDER as EPOCHS
 from isoglot.transfer.tuning.row_vectors import HeldVectors
-from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free, learnt_hashes, run_identity
+from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free, learned_hashes, run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -83,11 +83,11 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Line:
+class LanguageScore:
     """A language's score with the weights of one way to choose, over all seeds and their best settings."""
 
     language: str
-    way: Way
+    way: SelectionRule
     estimate: Estimate
     others: Mapping[str, float] = field(default_factory=dict)
     """The task's other scores by name, means as the first is."""
@@ -103,7 +103,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learned:
+class LearningCheck:
     """Whether the task was learned at all: the best dev score of the training language beside a trivial answer."""
 
     language: str
@@ -143,12 +143,12 @@ class Outcome:
     task: str
     metric: str
     languages: tuple[str, ...]
-    """What was learnt from."""
+    """What was learned from."""
     trials: tuple[Trial, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[LanguageScore, ...]
     best: Tuned
     """The model with the best dev score of all."""
-    learned: Learned
+    learned: LearningCheck
     tests: Mapping[str, str]
     """A hash of each language's test set."""
     in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -200,7 +200,7 @@ def run_experiment(
         source: The encoder's folder or name.
         resume: Go on with the experiment in the folder: finished settings are not run again. Seeds and values at the
             end of a grid may be added; what is finished cannot be left out.
-        allow_leak: Choose by and test on what was learnt from, too.
+        allow_leak: Choose by and test on what was learned from, too.
         progress: Shows how far it is.
         say: Told what the user should know.
 
@@ -273,13 +273,13 @@ def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
             say(f"test {one.language}: every prediction is {shown(one.test.constant)}: nothing was transferred")
 
 
-def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> Learned:
+def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> LearningCheck:
     language, entry = tuned.languages[0], tuned.history[tuned.epoch - 1]
     majority = None
     if tuned.task.kind == "classification":
         labels = Counter(example.label for example in dev[language].examples)
         majority = 100 * max(labels.values()) / labels.total()
-    return Learned(
+    return LearningCheck(
         language=language,
         metric=tuned.task.metric,
         score=entry["dev"][language],
@@ -314,7 +314,7 @@ def check_experiment(
         out: The folder, if any.
         seeds: How many.
         resume: Whether the experiment in the folder is gone on with.
-        allow_leak: Whether what is learnt from may be chosen by and tested on.
+        allow_leak: Whether what is learned from may be chosen by and tested on.
 
     Raises:
         ConfigError: No seeds or tests, a setting that does not fit, a language the encoder does not have, or a folder
@@ -329,7 +329,7 @@ def check_experiment(
     train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
     for setting in config.settings().values():
         check_setting(encoder, task, setting)
-    check_learnt(encoder, train, dev, config)
+    check_learned(encoder, train, dev, config)
     check_scored(encoder, test, config.max_length)
     labels = task.learned_labels(train.values())
     for data in (*dev.values(), *test.values()):
@@ -340,7 +340,7 @@ def check_experiment(
     if out is not None and not resume:
         check_free(Path(out))
     elif out is not None:
-        hashes = learnt_hashes(encoder, train, dev)
+        hashes = learned_hashes(encoder, train, dev)
         runs = {
             _place(Path(out), seed, index): run_identity(task, setting, hashes)
             for seed in range(config.seed, config.seed + seeds)
@@ -383,16 +383,16 @@ def best_tests(trials: Sequence[Trial]) -> list[Selected]:
     return max(trials, key=lambda trial: trial.dev).tests
 
 
-def _lines(trials: Sequence[Trial], metric: str) -> list[Line]:
+def _lines(trials: Sequence[Trial], metric: str) -> list[LanguageScore]:
     """Scores by language and way."""
-    tests: dict[tuple[str, Way], dict[int, list[Selected]]] = {}
+    tests: dict[tuple[str, SelectionRule], dict[int, list[Selected]]] = {}
     for trial in trials:
         for one in trial.tests:
             tests.setdefault((one.language, one.way), {}).setdefault(trial.seed, []).append(one)
     lines = []
     for (language, way), by_seed in tests.items():
         found = estimate_runs([[one.test.scores.ratio_S2 for one in some] for some in by_seed.values()])
-        lines.append(Line(language, way, found, _other_means([*by_seed.values()], metric)))
+        lines.append(LanguageScore(language, way, found, _other_means([*by_seed.values()], metric)))
     return lines
 
 

@@ -1,7 +1,7 @@
-"""The maps of map transfer: for each layer one, from the model that reads a test language to that which was learnt on.
+"""The maps of map transfer: for each layer one, from the model that reads a test language to that which was learned on.
 
 They are those of :mod:`isoglot.align`, fitted from word-aligned sentences, or read from a folder that ``isoglot align``
-wrote; whether they fit the models is checked before anything is learnt.
+wrote; whether they fit the models is checked before anything is learned.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
 
     Args:
         folder: Where it wrote them.
-        languages: The test language, whose vectors they map, and the one that is learnt from.
+        languages: The test language, whose vectors they map, and the one that is learned from.
 
     Raises:
         ConfigError: They go between other languages or other layers, or there is none.
@@ -84,7 +84,7 @@ def linked_words(
 
     Args:
         files: A file for each language, aligned line by line; or a table.
-        languages: The test language and the one that is learnt from.
+        languages: The test language and the one that is learned from.
         links: Which word is which, in the Pharaoh format, of words with blanks between them; None: what the word
             aligner learns from these very sentences, as the first paper does with fast_align.
         progress: Shows how far it is.
@@ -139,9 +139,9 @@ def fit_layer_maps(
 
     Args:
         other: The model that reads the test language, the first side of the sentences.
-        source: The model that is learnt on.
+        source: The model that is learned on.
         bitext: What :func:`linked_words` gave.
-        languages: The test language and the one that is learnt from.
+        languages: The test language and the one that is learned from.
         layers: Which.
         config: How.
         folder: Where such maps may have been saved; None: nowhere.
@@ -189,14 +189,14 @@ def check_maps(
     other: EncoderLike,
     source: EncoderLike,
 ) -> None:
-    """Refuse maps that do not fit two models, or were made for others, before anything is learnt.
+    """Refuse maps that do not fit two models, or were made for others, before anything is learned.
 
     Args:
         maps: By layer.
         layers: Which are needed.
-        languages: The test language and the one that is learnt from.
+        languages: The test language and the one that is learned from.
         other: The model that reads the test language.
-        source: The model that is learnt on.
+        source: The model that is learned on.
 
     Raises:
         ConfigError: A layer has no map, or it is for other widths or other models.

@@ -14,7 +14,7 @@ import numpy as np
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError
 from isoglot.retrieve.simultaneous_intervals import holm
-from isoglot.transfer.scoring.significance import Comparison, Estimate, compare, estimate_runs
+from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare, estimate_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from isoglot.transfer.scoring.evaluation import Evaluation
 
 Arm = Literal["source", "unmapped", "mapped"]
-"""``source``: the language that was learnt from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
+"""``source``: the language that was learned from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
 taken into the first model's space."""
-Way = tuple[str, Arm]
+ModelsAndArm = tuple[str, Arm]
 """Models and an arm."""
 FOLDER = "points"
 _KIND = "a point of map transfer"
-_PAIRS: tuple[tuple[Way, Way], ...] = (
+_PAIRS: tuple[tuple[ModelsAndArm, ModelsAndArm], ...] = (
     (("monolingual", "mapped"), ("monolingual", "unmapped")),
     (("bilingual", "unmapped"), ("monolingual", "mapped")),
     (("bilingual", "mapped"), ("bilingual", "unmapped")),
@@ -49,7 +49,7 @@ class SettingRun:
 
 
 @dataclass(frozen=True)
-class Point:
+class MapPoint:
     """One layer with one seed."""
 
     facts: Mapping[str, Any]
@@ -68,7 +68,7 @@ class Point:
         maps: Mapping[str, str],
         *,
         seconds: float,
-    ) -> Point:
+    ) -> MapPoint:
         """Collect the runs of every setting."""
         best = max(runs, key=lambda run: run.dev)
         tested = [(run.setting, code, arm, one) for run in runs for (code, arm), one in run.tests.items()]
@@ -92,7 +92,7 @@ class Point:
 
 
 @dataclass
-class Points:
+class MapPoints:
     """Points that are done, in files or in memory.
 
     Args:
@@ -100,7 +100,7 @@ class Points:
     """
 
     out: Path | None = None
-    _known: dict[tuple[str, int, int], Point] = field(default_factory=dict)
+    _known: dict[tuple[str, int, int], MapPoint] = field(default_factory=dict)
 
     def has(self, models: str, layer: int, seed: int, maps: Mapping[str, str]) -> bool:
         """Whether a point is done.
@@ -108,7 +108,7 @@ class Points:
         Args:
             models: Which models.
             layer: Where they are cut.
-            seed: With which they were learnt on.
+            seed: With which they were learned on.
             maps: A hash of the map of each test language.
 
         Raises:
@@ -126,7 +126,7 @@ class Points:
                 )
         return (models, layer, seed) in self._known
 
-    def put(self, point: Point) -> None:
+    def put(self, point: MapPoint) -> None:
         """Keep a point.
 
         Raises:
@@ -137,7 +137,7 @@ class Points:
         if self.out is not None:
             save_arrays(self._path(*key), _KIND, point.facts, point.ratios)
 
-    def get(self, models: str, layer: int, seed: int) -> Point:
+    def get(self, models: str, layer: int, seed: int) -> MapPoint:
         """A point that is done.
 
         Raises:
@@ -154,12 +154,12 @@ class Points:
         return self.out / FOLDER / f"{models}-{layer}-{seed}.safetensors"
 
 
-def _read(path: Path) -> Point:
-    return Point(*load_arrays(path, _KIND, remedy="delete it, and run again"))
+def _read(path: Path) -> MapPoint:
+    return MapPoint(*load_arrays(path, _KIND, remedy="delete it, and run again"))
 
 
 @dataclass(frozen=True)
-class Line:
+class LayerScore:
     """A score over all seeds: of some models, a language and an arm, at one layer."""
 
     models: str
@@ -180,14 +180,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedTest:
     """One way to read a language against another at one layer, on the same sentences."""
 
     language: str
     layer: int
-    one: Way
-    other: Way
-    comparison: Comparison
+    one: ModelsAndArm
+    other: ModelsAndArm
+    comparison: PairedComparison
     corrected: float
     """The p-value after Holm's correction over all pairs."""
 
@@ -203,12 +203,12 @@ class Pair:
         }
 
 
-def lines_of(points: Sequence[Point]) -> tuple[Line, ...]:
+def lines_of(points: Sequence[MapPoint]) -> tuple[LayerScore, ...]:
     """Scores with their intervals over sentences and their spread over seeds."""
-    return tuple(Line(*key, estimate_runs(list(by_seed.values()))) for key, by_seed in _ratios(points).items())
+    return tuple(LayerScore(*key, estimate_runs(list(by_seed.values()))) for key, by_seed in _ratios(points).items())
 
 
-def pairs_of(points: Sequence[Point]) -> tuple[Pair, ...]:
+def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
     """Paired tests of what the curves are drawn for: what a map adds, and how far it is from a bilingual model."""
     ratios = {key: [run for runs in by_seed.values() for run in runs] for key, by_seed in _ratios(points).items()}
     found = []
@@ -218,10 +218,10 @@ def pairs_of(points: Sequence[Point]) -> tuple[Pair, ...]:
             if first is not None and second is not None:
                 found.append((language, layer, one, other, compare(first, second)))
     corrected = holm([each[-1].p for each in found]).tolist() if found else []
-    return tuple(Pair(*each, p) for each, p in zip(found, corrected, strict=True))
+    return tuple(PairedTest(*each, p) for each, p in zip(found, corrected, strict=True))
 
 
-def _ratios(points: Sequence[Point]) -> dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]]:
+def _ratios(points: Sequence[MapPoint]) -> dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]]:
     """Two counts of each sentence for every tested setting of every seed, by models, language, arm and layer."""
     found: dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]] = {}
     for point in points:

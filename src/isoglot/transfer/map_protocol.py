@@ -1,4 +1,4 @@
-"""Map transfer (Wu et al. 2020, section 5.1.2): can what was learnt on one model be read off another, through a map?
+"""Map transfer (Wu et al. 2020, section 5.1.2): can what was learned on one model be read off another, through a map?
 
 The first i layers of a model of English are frozen, and four new Transformer layers with the head of a task learn on
 top of them from English. At test another model reads its own language up to its layer i, a map W_i takes what it has
@@ -10,7 +10,7 @@ a curve::
     map_transfer(task, [monolingual, bilingual], {"en": train}, {"en": dev}, {"de": test}).lines
 
 Beside the mapped score stand the same without the map, the bilingual model cut at i (one encoder for both languages, so
-no map is needed), the bilingual model with a map all the same, and the language that was learnt from, a ceiling.
+no map is needed), the bilingual model with a map all the same, and the language that was learned from, a ceiling.
 
 In the folder::
 
@@ -35,7 +35,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.transfer.layer_maps import check_maps, map_hash
-from isoglot.transfer.map_points import Arm, Line, Pair, Point, Points, SettingRun, lines_of, pairs_of
+from isoglot.transfer.map_points import Arm, LayerScore, MapPoint, MapPoints, PairedTest, SettingRun, lines_of, pairs_of
 from isoglot.transfer.scoring.evaluation import evaluate
 from isoglot.transfer.stacked_encoder import Below, Continued
 from isoglot.transfer.tuning.checks import check_scored, refuse_training_data, tell_in_training
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.scoring.evaluation import Evaluation
     from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Row, Task
+    from isoglot.transfer.tasks.task import Task, TaskRow
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 
@@ -104,7 +104,7 @@ class Models:
 
     Args:
         name: What they are called in results.
-        source: The model that reads the language that is learnt from.
+        source: The model that reads the language that is learned from.
         others: The model that reads each test language; the same one, where it knows them all.
         maps: For each test language, the maps of its model's layers into the source's; none: nothing is mapped.
     """
@@ -127,14 +127,14 @@ class MapTransfer:
     task: str
     metric: str
     source: str
-    """The language that was learnt from."""
+    """The language that was learned from."""
     ceiling: Literal["test", "dev"]
     """Which of its sets stands beside the test languages."""
     layers: tuple[int, ...]
-    points: tuple[Point, ...]
-    lines: tuple[Line, ...]
+    points: tuple[MapPoint, ...]
+    lines: tuple[LayerScore, ...]
     """Scores over seeds, by models, language, arm and layer."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairedTest, ...]
     """Paired tests of the ways to read a language, Holm-corrected over all."""
     in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """How many examples of dev and of test stand in training too, by training language."""
@@ -175,7 +175,7 @@ def map_transfer(
     Args:
         task: What to learn.
         models: The monolingual ones, and the bilingual one beside them if there is one; none of them is changed.
-        train: Examples of the one language that is learnt from.
+        train: Examples of the one language that is learned from.
         dev: Examples of it to choose an epoch by.
         test: Examples of every other model's language, and of the first language if there are any.
         config: Every knob.
@@ -183,7 +183,7 @@ def map_transfer(
         layers: At which layers the models are cut, 0 being the embeddings.
         seeds: How often to learn anew, from the config's seed on.
         resume: Go on with the run in the folder: points that are done are not run again.
-        allow_leak: Choose by and test on what was learnt from, too.
+        allow_leak: Choose by and test on what was learned from, too.
         progress: Shows how far it is.
         say: Told what the user should know.
 
@@ -203,7 +203,7 @@ def map_transfer(
     tests = {source: test.get(source, dev[source]), **test}
     if folder is not None:
         open_run(folder, _identity(task, models, config, train, dev, test), resume=resume)
-    points, every = Points(folder), range(config.seed, config.seed + seeds)
+    points, every = MapPoints(folder), range(config.seed, config.seed + seeds)
     for each in models:
         hashes = _hashes(each, chosen)
         todo = [(layer, seed) for layer in chosen for seed in every]
@@ -231,7 +231,7 @@ def _climb(
     dev: Mapping[str, Data[Any]],
     tests: Mapping[str, Data[Any]],
     config: MapTransferConfig,
-    points: Points,
+    points: MapPoints,
     progress: Progress,
     say: Callable[[str], None],
 ) -> None:
@@ -255,7 +255,7 @@ def _climb(
         for name, tuned in best:
             runs[name] = replace(runs[name], tests=_tested(tuned, models, states, layer, tests, config))
         took = time.monotonic() - began
-        points.put(Point.of(models.name, layer, seed, list(runs.values()), hashes[layer], seconds=took))
+        points.put(MapPoint.of(models.name, layer, seed, list(runs.values()), hashes[layer], seconds=took))
         for code, told in {code: one for (code, _), one in runs[best[0][0]].tests.items()}.items():
             unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
             if told.counts or unseen:
@@ -272,16 +272,16 @@ def check_before(
     *,
     allow_leak: bool = False,
 ) -> str:
-    """The language that is learnt from, if all languages have what they need; maps may still be missing.
+    """The language that is learned from, if all languages have what they need; maps may still be missing.
 
     Args:
-        task: What is to be learnt.
+        task: What is to be learned.
         models: Who reads what.
         train: Examples to learn from, of canonical language codes, as all three are.
         dev: Examples to choose by.
         test: Examples to test on.
         config: Every knob.
-        allow_leak: Whether what is learnt from may be chosen by and tested on.
+        allow_leak: Whether what is learned from may be chosen by and tested on.
 
     Raises:
         ConfigError: They do not, or a setting has no meaning here.
@@ -319,7 +319,7 @@ def check_before(
         for code in each.others:
             if code == source:
                 raise ConfigError(
-                    f"another model for {code}, which is learnt from",
+                    f"another model for {code}, which is learned from",
                     remedy="name the models of other languages",
                     code="config.other-language",
                 )
@@ -361,7 +361,7 @@ def check_same_run(
 
     Args:
         out: The folder.
-        task: What is to be learnt; this and the rest as in :func:`check_before`.
+        task: What is to be learned; this and the rest as in :func:`check_before`.
         models: Who reads what.
         train: Examples to learn from.
         dev: Examples to choose by.
@@ -387,17 +387,17 @@ def check_with_maps(
 
     Args:
         models: Who reads what, with their maps.
-        source: The language that is learnt from.
+        source: The language that is learned from.
         layers: Where the models are cut.
         config: Every knob.
         out: The folder of the run, if there is one.
-        seeds: How often it is learnt.
+        seeds: How often it is learned.
 
     Raises:
         ConfigError: They do not, or are not.
         CorruptFileError: The file of a point is damaged.
     """
-    points = Points(out)
+    points = MapPoints(out)
     for each in models:
         for code, maps in each.maps.items():
             check_maps(maps, layers, (code, source), each.others[code], each.source)
@@ -447,7 +447,7 @@ def _frozen_states(
     for code, data in tests.items():
         encoder = models.source if code == source else models.others[code]
         reader = reader_of(encoder, code, config.max_length)
-        rows: list[Row] = []
+        rows: list[TaskRow] = []
         for some in [data, *([train[source], dev[source]] if code == source else [])]:
             rows += task.rows(some.examples, reader, labels, purpose="test").rows
         found[code] = FrozenStates(
@@ -470,7 +470,7 @@ def _tested(
     tests: Mapping[str, Data[Any]],
     config: MapTransferConfig,
 ) -> dict[tuple[str, Arm], Evaluation]:
-    """The language that was learnt from; every other as its model has it, where it is as wide, and mapped."""
+    """The language that was learned from; every other as its model has it, where it is as wide, and mapped."""
     (source,) = tuned.languages
     assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
     ways: list[tuple[str, Arm, Below]] = [(source, "source", tuned.encoder.below)]

@@ -37,7 +37,7 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
 }
 
 
-def read_unlabelled(
+def read_unlabeled(
     task: Task[Any],
     path: str | Path,
     language: str,

@@ -1,4 +1,5 @@
-"""Shift transfer: a task learnt in one language, tested in another whose tokens are moved to where the first one's are.
+"""Shift transfer: a task learned in one language, tested in another whose tokens are moved to where the first one's
+are.
 
 Liu et al. 2020 (4.3) add ``alpha * (mean of the training language - mean of the test language)`` to what a layer gives
 while the test language is read, at layer 6 of 12 of a model whose first six were frozen. They choose alpha for each
@@ -28,7 +29,7 @@ from isoglot.retrieve.simultaneous_intervals import holm
 from isoglot.steer.alpha_choice import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import ShiftOptions, make_shift, shift
 from isoglot.transfer.scoring.evaluation import evaluate
-from isoglot.transfer.scoring.significance import Comparison, compare
+from isoglot.transfer.scoring.significance import PairedComparison, compare
 from isoglot.transfer.tuning.checks import check_scored
 from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
@@ -63,17 +64,17 @@ class Shifted:
     tried: Mapping[float, float]
     """What each alpha came to on dev of the language, where that is what chose; empty where not."""
     test: Evaluation
-    comparison: Comparison
+    comparison: PairedComparison
     """With alpha 0, on the same sentences."""
     p_corrected: float = math.nan
     """After Holm's correction over all that were compared."""
-    learnt_from: bool = False
+    learned_from: bool = False
     """Whether the language is among those that the model was trained on."""
 
     @property
     def zero_shot(self) -> bool:
         """Whether no label of the language was seen: in training, or to choose alpha by."""
-        return self.chosen_by != "target dev set" and not self.learnt_from
+        return self.chosen_by != "target dev set" and not self.learned_from
 
     def facts(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -96,7 +97,7 @@ class ShiftOutcome:
     task: str
     metric: str
     source: str
-    """The language that was learnt from, which others are shifted to."""
+    """The language that was learned from, which others are shifted to."""
     baselines: Mapping[str, Evaluation]
     """Every language without a shift: alpha 0."""
     rows: tuple[Shifted, ...]
@@ -106,9 +107,9 @@ class ShiftOutcome:
     positions: Positions
 
     @property
-    def learnt_from(self) -> tuple[str, ...]:
+    def learned_from(self) -> tuple[str, ...]:
         """The languages among them that the model was trained on, the one that others are shifted to first."""
-        return tuple(dict.fromkeys([self.source, *(row.language for row in self.rows if row.learnt_from)]))
+        return tuple(dict.fromkeys([self.source, *(row.language for row in self.rows if row.learned_from)]))
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -147,7 +148,7 @@ def shift_transfer(
     """Test languages with their tokens shifted towards the training language's, at one layer at a time.
 
     Args:
-        tuned: What was learnt.
+        tuned: What was learned.
         test: Of each language; the training language, if it is among them, is tested without a shift.
         means: Of the fine-tuned encoder. Those of the encoder it was tuned from will do for layers that stayed as they
             were, which is the paper's case.
@@ -197,8 +198,8 @@ def shift_transfer(
                 for alpha in chosen:
                     found = how.tested(test[code], code, layer, alpha, work)
                     paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
-                    learnt = code in tuned.languages
-                    rows.append(Shifted(code, layer, alpha, by, tried, found, paired, learnt_from=learnt))
+                    learned = code in tuned.languages
+                    rows.append(Shifted(code, layer, alpha, by, tried, found, paired, learned_from=learned))
     corrected = holm([row.comparison.p for row in rows]).tolist()
     rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
     return ShiftOutcome(
@@ -243,7 +244,7 @@ def check_shift(
     """The languages to shift, if they have what they need; means may still be missing, and nothing is computed.
 
     Args:
-        tuned: What was learnt.
+        tuned: What was learned.
         test: Of canonical language codes, as dev is.
         dev: Of each test language, where they choose.
         choose: How an alpha is found.
@@ -297,7 +298,7 @@ def check_means(
     """Whose the means are, in words, if every language can be shifted by them at every layer; nothing is encoded.
 
     Args:
-        tuned: What was learnt.
+        tuned: What was learned.
         targets: The languages to shift.
         means: As :func:`shift_transfer` takes them; this and the rest.
         layers: Where.
@@ -344,7 +345,7 @@ def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> st
 
 
 def lowest_tuned(tuned: Tuned) -> int:
-    """The lowest layer that fine-tuning has changed; one more than there are where only the head has learnt."""
+    """The lowest layer that fine-tuning has changed; one more than there are where only the head has learned."""
     config, encoder = tuned.config, tuned.encoder
     if config.head_only:
         return encoder.depth + 1
@@ -353,7 +354,7 @@ def lowest_tuned(tuned: Tuned) -> int:
 
 
 def _origin(tuned: Tuned) -> str | None:
-    """The hash of the encoder that a model was tuned from: its own where only the head has learnt."""
+    """The hash of the encoder that a model was tuned from: its own where only the head has learned."""
     out = tuned.epochs.out
     if out is None or not (out / IDENTITY).exists():
         return None

@@ -1,7 +1,7 @@
-"""New Transformer layers on the frozen lower layers of an encoder: an encoder too, that any task can be learnt on.
+"""New Transformer layers on the frozen lower layers of an encoder: an encoder too, that any task can be learned on.
 
 Only the new layers learn. What stands below them can be changed for another model's lower layers, mapped into the space
-of the first: that is how Wu et al. 2020 (section 5.1.2) read Chinese with what was learnt on English.
+of the first: that is how Wu et al. 2020 (section 5.1.2) read Chinese with what was learned on English.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size.
 """

@@ -1,4 +1,4 @@
-"""How well a task learnt in one language is done in others.
+"""How well a task learned in one language is done in others.
 
 ::
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Scores, Task
+    from isoglot.transfer.tasks.task import Task, TaskScores
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Edit = Callable[[str], AbstractContextManager[Any]]
@@ -33,7 +33,7 @@ class Evaluation:
     """What a language's test came to."""
 
     language: str
-    scores: Scores
+    scores: TaskScores
     examples: int
     counts: Mapping[str, int]
     """Examples that were split, truncated or empty, and words that were not read: what was not 0."""
@@ -68,8 +68,8 @@ def evaluate(
     The private parts that an encoder has for a language are used for that language's examples.
 
     Args:
-        tuned: What was learnt.
-        task: How it is scored; the one that was learnt, or one with the same labels and another score.
+        tuned: What was learned.
+        task: How it is scored; the one that was learned, or one with the same labels and another score.
         data: The examples of each language.
         encoders: For some languages, another encoder to read them with: one mapped into this one's space.
         edit: Given a language, a block inside which its examples are read, such as ``encoder.edited(6, shift)``.

@@ -15,11 +15,11 @@ from isoglot.transfer.scoring.significance import compare
 if TYPE_CHECKING:
     import numpy as np
 
-    from isoglot.transfer.scoring.significance import Comparison
-    from isoglot.transfer.tuning.epoch_selection import Way
+    from isoglot.transfer.scoring.significance import PairedComparison
+    from isoglot.transfer.tuning.epoch_selection import SelectionRule
 
 
-_MISSING: dict[Way, str] = {
+_MISSING: dict[SelectionRule, str] = {
     "source dev": "make it again with isoglot transfer",
     "oracle": "give it --dev of the test languages, or leave --chosen out",
     "averaged": "let it learn for two epochs or more, or leave --chosen out",
@@ -34,7 +34,7 @@ class Compared:
     language: str
     one: float
     other: float
-    comparison: Comparison
+    comparison: PairedComparison
     corrected: float
     """The p-value after Holm's correction over all languages."""
 
@@ -49,7 +49,7 @@ class Compared:
         }
 
 
-def compare_experiments(one: str | Path, other: str | Path, *, way: Way = "source dev") -> list[Compared]:
+def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRule = "source dev") -> list[Compared]:
     """Compare two folders of :func:`~isoglot.transfer.experiment.run_experiment`, language by language.
 
     All seeds and chosen settings of an experiment count; the two must have as many of them.
@@ -110,7 +110,7 @@ def _facts(folder: Path) -> dict[str, Any]:
     return read_sealed(folder / RESULT, form, remedy="make it again with isoglot transfer")
 
 
-def _counts(folder: Path, way: Way) -> dict[str, list[np.ndarray]]:
+def _counts(folder: Path, way: SelectionRule) -> dict[str, list[np.ndarray]]:
     """Two counts a sentence for every seed and setting, by language."""
     _, counts = load_arrays(folder / SENTENCES, COUNTS, remedy="make it again with isoglot transfer")
     found: dict[str, list[np.ndarray]] = {}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.retrieve.metrics import Interval
-    from isoglot.transfer.tasks.task import Scores, Task
+    from isoglot.transfer.tasks.task import Task, TaskScores
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FileScore:
 
     metric: str
     """Name of the main score."""
-    scores: Scores
+    scores: TaskScores
     interval: Interval
     """Bootstrap interval of the main score over sentences."""
     sentences: int

@@ -35,7 +35,7 @@ _ROWS_TO_COUNT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SeedSpread:
     """The scores of one system trained with several seeds."""
 
     mean: float
@@ -51,7 +51,7 @@ class Estimate:
     """A score with both kinds of chance, each by itself."""
 
     over_sentences: Interval
-    over_seeds: Spread
+    over_seeds: SeedSpread
 
     @property
     def value(self) -> float:
@@ -71,14 +71,14 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """How much one system is above another on the same sentences."""
 
     difference: Interval
     """Positive where the first is better; by paired bootstrap."""
     p: float
     """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
-    randomisation. Not corrected: :func:`isoglot.retrieve.simultaneous_intervals.holm` does that over all that is
+    randomization. Not corrected: :func:`isoglot.retrieve.simultaneous_intervals.holm` does that over all that is
     compared."""
 
     def facts(self) -> dict[str, Any]:
@@ -141,10 +141,10 @@ def compare(
     draws: int = DRAWS,
     level: float = LEVEL,
     seed: int = 0,
-) -> Comparison:
+) -> PairedComparison:
     """Compare two systems on the same sentences.
 
-    The p-value is that of approximate randomisation (Noreen 1989): were the systems equally good, the two outputs for a
+    The p-value is that of approximate randomization (Noreen 1989): were the systems equally good, the two outputs for a
     sentence could as well be exchanged. So many random exchanges give the distribution of the difference, and
     p = (1 + draws at least as far from 0) / (1 + draws), which holds its level whatever the number of draws.
 
@@ -173,13 +173,13 @@ def compare(
     both_SN2 = np.concatenate([one_SN2, other_SN2])
     difference = float(_differences(_ratios(both_SN2.sum(axis=1)), seeds))
     drawn_R = _differences(_drawn_scores(both_SN2, draws, random_stream(seed, "transfer paired bootstrap")), seeds)
-    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomisation"))
+    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomization"))
     # Equal differences may differ in their last digits.
     as_far = int((np.abs(exchanged_R) >= abs(difference) - 1e-9).sum())
-    return Comparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
+    return PairedComparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
 
 
-def spread_over_seeds(scores: Sequence[float]) -> Spread:
+def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
     """The mean and the standard deviation of a system's scores over its seeds.
 
     >>> spread_over_seeds([70.0, 72.0])
@@ -191,7 +191,7 @@ def spread_over_seeds(scores: Sequence[float]) -> Spread:
     if not scores:
         raise InputError("no seed has a score", remedy="give at least one", code="input.empty")
     deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
-    return Spread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
+    return SeedSpread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
 
 
 # --- draws ---

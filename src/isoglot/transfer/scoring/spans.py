@@ -22,7 +22,7 @@ Repair = Literal["none", "wu2020"]
 """``none``: tags as they are, as conlleval and seqeval score them; ``wu2020``: made proper BIO by :func:`repaired`."""
 
 
-class Span(NamedTuple):
+class EntitySpan(NamedTuple):
     """The words from ``start`` up to ``stop``, which is the first behind them; from 0."""
 
     start: int
@@ -90,34 +90,11 @@ class SpanScore:
         return np.stack([2 * right, gold + predicted], axis=1)
 
 
-def spans(tags: Sequence[str]) -> list[Span]:
+def spans(tags: Sequence[str]) -> list[EntitySpan]:
     """The spans of one sentence, from left to right.
 
-    >>> spans(["B-PER", "I-PER", "O", "I-LOC", "I-ORG"])
-    [Span(start=0, stop=2, kind='PER'), Span(start=3, stop=4, kind='LOC'), Span(start=4, stop=5, kind='ORG')]
-
-    Raises:
-        InputError: A tag is not a BIO tag.
-    """
-    found: list[Span] = []
-    start, open_kind = 0, ""
-    for place, tag in enumerate(tags):
-        kind = _kind(tag)
-        if tag[0] == "I" and kind == open_kind:
-            continue
-        if open_kind:
-            found.append(Span(start, place, open_kind))
-        start, open_kind = place, kind
-    if open_kind:
-        found.append(Span(start, len(tags), open_kind))
-    return found
-
-
-def repaired(tags: Sequence[str]) -> list[str]:
-    """The tags as proper BIO, by Wu et al. 2020: a run without B gets one, and all of it takes its final kind.
-
-    >>> repaired(["I-PER", "O", "B-PER", "I-LOC", "I-ORG"])
-    ['B-PER', 'O', 'B-ORG', 'I-ORG', 'I-ORG']
+    >>> [tuple(span) for span in spans(["B-PER", "I-PER", "O", "I-LOC", "I-ORG"])]
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'ORG')]
 
     Raises:
         InputError: A tag is not a BIO tag.

@@ -9,8 +9,18 @@ import numpy as np
 
 from isoglot.core.errors import InputError, shown
 from isoglot.transfer.tasks.examples import Passage
-from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, accuracy, check_paired
-from isoglot.transfer.tuning.heads import Head, HeadConfig, LinearHead, PooledHead
+from isoglot.transfer.tasks.task import (
+    IGNORED,
+    Kind,
+    Labels,
+    Task,
+    TaskRow,
+    TaskRows,
+    TaskScores,
+    accuracy,
+    check_paired,
+)
+from isoglot.transfer.tuning.heads import HeadConfig, LinearHead, PooledHead, TaskHead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,10 +61,10 @@ class Classification(Task[Passage]):
 
     def rows(
         self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
-    ) -> Rows:
+    ) -> TaskRows:
         """A row for each, of one text or of two, as the tokenizer puts them side by side."""
         numbers = labels.numbers()
-        found = Rows()
+        found = TaskRows()
         ids = iter(reader.texts([text for example in examples for text in example.texts]))
         for index, example in enumerate(examples):
             texts = [next(ids) for _ in example.texts]
@@ -66,11 +76,11 @@ class Classification(Task[Passage]):
             target = numbers.get(example.label, IGNORED)
             targets_WK = np.array([[target]], dtype=np.int64) if purpose == "learn" else None
             sizes = tuple(map(len, parts))
-            found.rows.append(Row(row, np.zeros(1, dtype=np.int64), targets_WK, index, texts=sizes))
+            found.rows.append(TaskRow(row, np.zeros(1, dtype=np.int64), targets_WK, index, texts=sizes))
         return found
 
     def predicted(
-        self, examples: Sequence[Passage], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+        self, examples: Sequence[Passage], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Passage]:
         """Each with the label that was found."""
         made = list(examples)
@@ -78,13 +88,13 @@ class Classification(Task[Passage]):
             made[row.example] = replace(examples[row.example], label=labels.names[int(found_WK[0, 0])])
         return made
 
-    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
         """Linear and softmax on the first token, or attention over all tokens and a small classifier."""
         if config.pool == "attention":
             return PooledHead(width, len(labels), config, self.texts)
         return LinearHead(width, len(labels), config)
 
-    def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> Scores:
+    def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> TaskScores:
         """The share of labels that are right."""
         check_paired(gold, predicted)
         pairs = zip(gold, predicted, strict=True)

@@ -17,7 +17,7 @@ from isoglot.text.formats.conll_columns import find_prefix, read_tagged, token_b
 from isoglot.transfer.scoring.spans import repaired, span_score
 from isoglot.transfer.tasks.examples import Data, Tagged
 from isoglot.transfer.tasks.tagging import Tagging
-from isoglot.transfer.tasks.task import Scores, register
+from isoglot.transfer.tasks.task import TaskScores, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
-    from isoglot.transfer.tasks.task import Labels, Rows
+    from isoglot.transfer.tasks.task import Labels, TaskRows
     from isoglot.vocab.word_reader import Joined
 
 
@@ -78,18 +78,18 @@ class Entities(Tagging):
         ]
 
     def predicted(
-        self, examples: Sequence[Tagged], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+        self, examples: Sequence[Tagged], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Tagged]:
         """Each with the tags that were found, repaired by Wu et al. 2020: what is written down is what is scored."""
         found = super().predicted(examples, rows, decoded, labels)
         return [replace(one, tags=tuple(repaired(one.tags))) for one in found]
 
-    def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> Scores:
+    def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> TaskScores:
         """F1, precision and recall of spans, and F1 of each kind; predicted tags count as they are."""
         found = span_score([one.tags for one in gold], [one.tags for one in predicted])
         values = {"f1": found.f1, "precision": found.precision, "recall": found.recall}
         values |= {f"f1 {kind}": counts.f1 for kind, counts in found.by_kind.items()}
-        return Scores(found.f1, values, found.ratio_N2)
+        return TaskScores(found.f1, values, found.ratio_N2)
 
 
 TASK = register(Entities())

@@ -20,8 +20,8 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.lines import read_blocks
 from isoglot.transfer.scoring.attachment import ParseScore, parse_score
 from isoglot.transfer.tasks.examples import Data, Parsed
-from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Row, Rows, Scores, Task, Unseen, register
-from isoglot.transfer.tuning.heads import BiaffineHead, Head, HeadConfig
+from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Task, TaskRow, TaskRows, TaskScores, Unseen, register
+from isoglot.transfer.tuning.heads import BiaffineHead, HeadConfig, TaskHead
 from isoglot.vocab.word_reader import windows
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class Parsing(Task[Parsed]):
 
     def rows(
         self, examples: Sequence[Parsed], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
-    ) -> Rows:
+    ) -> TaskRows:
         """A row for each sentence that has words, with the root in front."""
         numbers = labels.numbers()
-        found = Rows()
+        found = TaskRows()
         there = [index for index, example in enumerate(examples) if example.words]
         found.counts["empty"] += len(examples) - len(there)
         pieces = reader.words([examples[i].words for i in there], [examples[i].blanks for i in there])
@@ -90,11 +90,11 @@ class Parsing(Task[Parsed]):
                 inside = np.minimum(chosen, window.tokens.stop - 1) - window.tokens.start
                 places_W = np.concatenate([[0], inside + reader.before])
                 ids = ids_N[window.tokens.start : window.tokens.stop]
-                found.rows.append(Row(reader.framed(ids), places_W, targets_WK, index, window.words.start))
+                found.rows.append(TaskRow(reader.framed(ids), places_W, targets_WK, index, window.words.start))
         return found
 
     def predicted(
-        self, examples: Sequence[Parsed], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+        self, examples: Sequence[Parsed], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Parsed]:
         """Each with its tree; pieces hang under the root of the first."""
         heads: dict[int, list[int]] = {index: [] for index in range(len(examples))}
@@ -114,11 +114,11 @@ class Parsing(Task[Parsed]):
             for index, example in enumerate(examples)
         ]
 
-    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
         """Deep biaffine attention over first subwords."""
         return BiaffineHead(width, len(labels), config, labels.numbers().get("root"))
 
-    def score(self, gold: Sequence[Parsed], predicted: Sequence[Parsed]) -> Scores:
+    def score(self, gold: Sequence[Parsed], predicted: Sequence[Parsed]) -> TaskScores:
         """LAS and UAS by the definition of the CoNLL 2018 shared task, and without punctuation."""
         return scores_of(
             parse_score(
@@ -130,7 +130,7 @@ class Parsing(Task[Parsed]):
         )
 
 
-def scores_of(found: ParseScore) -> Scores:
+def scores_of(found: ParseScore) -> TaskScores:
     """Attachment scores as the scores of a task."""
     values = {
         "las": found.las,
@@ -138,7 +138,7 @@ def scores_of(found: ParseScore) -> Scores:
         "las without punctuation": found.las_no_punct,
         "uas without punctuation": found.uas_no_punct,
     }
-    return Scores(found.las, values, found.ratio_N2("las"))
+    return TaskScores(found.las, values, found.ratio_N2("las"))
 
 
 def parsed(tree: Tree) -> Parsed:

@@ -12,7 +12,7 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.tasks.examples import Data, Tagged
 from isoglot.transfer.tasks.parsing import blanks_of, line_of_word
 from isoglot.transfer.tasks.tagging import Tagging
-from isoglot.transfer.tasks.task import Scores, Unseen, accuracy, check_paired, register
+from isoglot.transfer.tasks.task import TaskScores, Unseen, accuracy, check_paired, register
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ class PartOfSpeech(Tagging):
         found = annotated_sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
         return Data([Tagged(each.words, each.tags, each.blanks) for each in found])
 
-    def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> Scores:
+    def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> TaskScores:
         """The share of words that are right."""
         check_paired(gold, predicted)
         right = [

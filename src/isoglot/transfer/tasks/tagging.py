@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from isoglot.transfer.tasks.examples import Tagged
-from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Row, Rows, Task
-from isoglot.transfer.tuning.heads import Head, HeadConfig, LinearHead
+from isoglot.transfer.tasks.task import IGNORED, Kind, Labels, Task, TaskRow, TaskRows
+from isoglot.transfer.tuning.heads import HeadConfig, LinearHead, TaskHead
 from isoglot.vocab.word_reader import Joined, windows
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ class Tagging(Task[Tagged]):
 
     def rows(
         self, examples: Sequence[Tagged], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
-    ) -> Rows:
+    ) -> TaskRows:
         """A row for each sentence that has words, or several."""
         numbers = labels.numbers()
-        found = Rows()
+        found = TaskRows()
         there = [index for index, example in enumerate(examples) if example.words]
         found.counts["empty"] += len(examples) - len(there)
         joined = self.joined(examples, reader.language)
@@ -81,11 +81,11 @@ class Tagging(Task[Tagged]):
                     targets_WK = np.array([[numbers.get(tag, IGNORED)] for tag in tags[chosen]], dtype=np.int64)
                 inside = np.minimum(firsts_W[chosen], window.tokens.stop - 1) - window.tokens.start
                 ids = reader.framed(ids_N[window.tokens.start : window.tokens.stop])
-                found.rows.append(Row(ids, inside + reader.before, targets_WK, index, window.words.start))
+                found.rows.append(TaskRow(ids, inside + reader.before, targets_WK, index, window.words.start))
         return found
 
     def predicted(
-        self, examples: Sequence[Tagged], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+        self, examples: Sequence[Tagged], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Tagged]:
         """Each with the tags that were found."""
         tags: dict[int, list[str]] = {index: [] for index in range(len(examples))}
@@ -95,6 +95,6 @@ class Tagging(Task[Tagged]):
             tags[index] = self.ungrouped(tags[index], sizes)
         return [replace(example, tags=tuple(tags[index])) for index, example in enumerate(examples)]
 
-    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
         """Linear and softmax on the first subword of each word."""
         return LinearHead(width, len(labels), config)

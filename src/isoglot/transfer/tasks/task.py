@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
-    from isoglot.transfer.tuning.heads import Head, HeadConfig
+    from isoglot.transfer.tuning.heads import HeadConfig, TaskHead
     from isoglot.vocab.word_reader import Reader
 
 Kind = Literal["classification", "tagging", "parsing"]
 Unseen = Literal["refuse", "count"]
 """What a label is that training did not have: an error, or counted and always scored as wrong."""
 IGNORED = -100
-"""The target of a place that nothing is learnt from."""
+"""The target of a place that nothing is learned from."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Row:
+class TaskRow:
     """What goes through the encoder at once: an example, or a window of one that is too long."""
 
     ids_N: np.ndarray
@@ -74,7 +74,7 @@ class Row:
     places_W: np.ndarray
     """Where the head reads; 0 is the first token, as a rule the special one in front."""
     targets_WK: np.ndarray | None
-    """What is to be learnt there; None for text without labels."""
+    """What is to be learned there; None for text without labels."""
     example: int
     first: int = 0
     """Its first word, of those of the example."""
@@ -85,10 +85,10 @@ class Row:
 
 
 @dataclass
-class Rows:
+class TaskRows:
     """The rows of some examples, and what happened to them on the way."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TaskRow] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """``split``, ``truncated``, ``left out``, ``empty``, ``unread`` words… : never silently."""
     units: dict[int, list[int]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Scores:
+class TaskScores:
     """How good predictions are: the score that counts, the others, and what the first was counted from."""
 
     main: float
@@ -149,7 +149,7 @@ class Task(ABC, Generic[ExampleT]):
         )
 
     @abstractmethod
-    def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> Scores:
+    def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> TaskScores:
         """How good predictions are.
 
         Raises:
@@ -169,17 +169,17 @@ class Task(ABC, Generic[ExampleT]):
     @abstractmethod
     def rows(
         self, examples: Sequence[ExampleT], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
-    ) -> Rows:
-        """Examples as rows; with targets, and without what nothing can be learnt from, when they are to be learnt."""
+    ) -> TaskRows:
+        """Examples as rows; with targets, and without what nothing can be learned from, when they are to be learned."""
 
     @abstractmethod
     def predicted(
-        self, examples: Sequence[ExampleT], rows: Rows, decoded: Sequence[np.ndarray], labels: Labels
+        self, examples: Sequence[ExampleT], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[ExampleT]:
         """The examples with what was predicted: decoded (W x K) has the shape of targets."""
 
     @abstractmethod
-    def head(self, width: int, labels: Labels, config: HeadConfig) -> Head:
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
         """A new head."""
 
     # --- what follows ---
@@ -241,14 +241,14 @@ class Task(ABC, Generic[ExampleT]):
         return found
 
 
-def accuracy(right: Sequence[int], whole: Sequence[int]) -> Scores:
+def accuracy(right: Sequence[int], whole: Sequence[int]) -> TaskScores:
     """The share that is right, from how many are right and how many there are in each example."""
     import numpy as np
 
     ratio_S2 = np.stack([np.asarray(right, dtype=np.int64), np.asarray(whole, dtype=np.int64)], axis=1)
     part, all_of_it = ratio_S2.sum(axis=0).tolist()
     found = 100 * part / all_of_it if all_of_it else 0.0
-    return Scores(found, {"accuracy": found}, ratio_S2)
+    return TaskScores(found, {"accuracy": found}, ratio_S2)
 
 
 def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:

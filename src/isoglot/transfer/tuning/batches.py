@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
     from isoglot.model.batch import Batch
-    from isoglot.transfer.tasks.task import Row
+    from isoglot.transfer.tasks.task import TaskRow
 
 _POOL = 40  # batches that are sorted together
 
@@ -80,7 +80,7 @@ def cut(
 
 
 def epoch_batches(
-    rows: Mapping[str, Sequence[Row]],
+    rows: Mapping[str, Sequence[TaskRow]],
     *,
     seed: int,
     epoch: int,
@@ -128,7 +128,7 @@ def _stretch(count: int, share: int, epoch: int, seed: int, language: str) -> li
     return order
 
 
-def whole_batches(rows: Sequence[Row], tokens: int) -> Iterator[list[int]]:
+def whole_batches(rows: Sequence[TaskRow], tokens: int) -> Iterator[list[int]]:
     """All rows once, the longest first, so many tokens in a batch at most, padding included."""
     lengths = [len(row.ids_N) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: -lengths[number])

@@ -39,7 +39,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
         )
 
 
-def check_learnt(
+def check_learned(
     encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], config: TuneConfig
 ) -> None:
     """Refuse data to learn from and to choose by that an encoder cannot read, or of which something is missing.
@@ -83,7 +83,7 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
     """How many examples of each training language have a text that training has, whatever their labels.
 
     Args:
-        train: What is learnt from, by canonical language codes.
+        train: What is learned from, by canonical language codes.
         data: What is chosen by, or tested on.
     """
     return {
@@ -118,7 +118,7 @@ def tell_in_training(
 
 
 def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]], name: str) -> None:
-    """Refuse to choose by, or to test on, what was learnt from.
+    """Refuse to choose by, or to test on, what was learned from.
 
     Raises:
         InputError: All or nearly all examples of a language are in training as well.

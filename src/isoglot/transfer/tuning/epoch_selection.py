@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.tasks.examples import Data
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
-Way = Literal["source dev", "oracle", "averaged"]
+SelectionRule = Literal["source dev", "oracle", "averaged"]
 """By dev of the language that was trained on (zero-shot), by dev of the test language itself (not zero-shot), or the
 mean of the best few epochs' weights."""
 AVERAGED = 3
@@ -33,7 +33,7 @@ class Selected:
     """The test of one language with the weights that one way chose."""
 
     language: str
-    way: Way
+    way: SelectionRule
     epochs: tuple[int, ...]
     test: Evaluation
 

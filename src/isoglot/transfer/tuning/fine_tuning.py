@@ -27,7 +27,7 @@ from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluating, row_length
 from isoglot.transfer.tuning.batches import epoch_batches
-from isoglot.transfer.tuning.checks import check_learnt, check_setting
+from isoglot.transfer.tuning.checks import check_learned, check_setting
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
 from isoglot.transfer.tuning.kept_epochs import KeptEpochs
@@ -39,7 +39,7 @@ from isoglot.transfer.tuning.tuned_folder import (
     check_begun,
     check_free,
     finished,
-    learnt_hashes,
+    learned_hashes,
     load_tuned,
     open_run,
     run_identity,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Task as Work
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Row, Task
+    from isoglot.transfer.tasks.task import Task, TaskRow
     from isoglot.transfer.tuning.stored_rows import Shape
 
 _NOTED = 20  # steps between two looks at the loss
@@ -109,11 +109,11 @@ def fine_tune(
     if folder is not None:
         if not resume:
             check_free(folder)
-        identity = run_identity(task, config, learnt_hashes(encoder, train, dev))
+        identity = run_identity(task, config, learned_hashes(encoder, train, dev))
         check_begun(folder, identity)
         if finished(folder):
             return load_tuned(folder, encoder=encoder)
-    trainer = Trainer(encoder, task, train, dev, config, folder, say, held)
+    trainer = TaskTrainer(encoder, task, train, dev, config, folder, say, held)
     if folder is not None:
         open_run(folder, identity, resume=resume)
     trainer.resume()
@@ -125,12 +125,12 @@ def fine_tune(
     return tuned
 
 
-class Trainer:
+class TaskTrainer:
     """A run: what it is made of, and how it goes.
 
     Args:
         encoder: What is built on.
-        task: What is learnt.
+        task: What is learned.
         train: Examples of each language.
         dev: Examples to choose by.
         config: Every knob.
@@ -151,7 +151,7 @@ class Trainer:
         held: HeldVectors | None = None,
     ) -> None:
         check_setting(encoder, task, config)
-        check_learnt(encoder, train, dev, config)
+        check_learned(encoder, train, dev, config)
         self.task, self.config, self.dev, self.say = task, config, dev, say
         labels = task.learned_labels(train.values())
         for code, data in dev.items():
@@ -210,14 +210,14 @@ class Trainer:
                     found[f"encoder.{name}"] = parameter
         return found | {f"head.{name}": parameter for name, parameter in self.tuned.head.named_parameters()}
 
-    def _rows(self, code: str, data: Data[Any]) -> list[Row]:
+    def _rows(self, code: str, data: Data[Any]) -> list[TaskRow]:
         found = self.tuned.rows(data.examples, code, purpose="learn")
         told = {what: count for what, count in found.counts.items() if count}
         if told:
             self.say(f"train {code}: {len(data):,} examples; {events_in_words(told)}")
         return found.rows
 
-    def _stored(self, rows: Sequence[Row]) -> StoredRows:
+    def _stored(self, rows: Sequence[TaskRow]) -> StoredRows:
         encoder = self.tuned.encoder
         return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), self.device)
 
@@ -271,7 +271,7 @@ class Trainer:
             while self.epoch < config.epochs and not self._stalled():
                 started = time.monotonic()
                 loss = self._one_epoch(work)
-                learnt = time.monotonic()
+                learned = time.monotonic()
                 scores, constant = self._dev_scores()
                 self.epoch += 1
                 self.tuned.history.append(
@@ -281,7 +281,7 @@ class Trainer:
                         "dev": scores,
                         "constant": constant,
                         "seconds": round(time.monotonic() - started, 3),
-                        "dev_seconds": round(time.monotonic() - learnt, 3),
+                        "dev_seconds": round(time.monotonic() - learned, 3),
                     }
                 )
                 self._save()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Row
+    from isoglot.transfer.tasks.task import TaskRow
 
 MEMORY = 4.0
 """GiB of states of one language that are held in memory, unless told."""
@@ -52,7 +52,7 @@ class FrozenStates:
         self,
         encoder: EncoderLike,
         language: str,
-        rows: Iterable[Row] = (),
+        rows: Iterable[TaskRow] = (),
         *,
         length: int | None = None,
         precision: str = "auto",
@@ -63,7 +63,7 @@ class FrozenStates:
         self.length = row_length(encoder, length)
         self.layer = 0
         self._known: dict[bytes, int] = {}
-        self._rows: list[Row] = []
+        self._rows: list[TaskRow] = []
         for row in rows:
             key = row.ids_N.astype(np.int64, copy=False).tobytes()
             if key not in self._known:

@@ -34,7 +34,7 @@ from isoglot.core.rng import derive_seed
 from isoglot.transfer.tasks.task import IGNORED
 
 if TYPE_CHECKING:
-    from isoglot.transfer.tasks.task import Row, Rows
+    from isoglot.transfer.tasks.task import TaskRow, TaskRows
     from isoglot.vocab import Vocabulary
     from isoglot.vocab.external_tokenizer import RowLayout
 
@@ -61,7 +61,7 @@ class HeadConfig(Config):
     """attention: weights of a token, each for its share of those numbers"""
 
 
-class Head(nn.Module):
+class TaskHead(nn.Module):
     """What all heads do."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class Head(nn.Module):
         targets_BWK: torch.Tensor,
         parts_BW: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """The mean cross-entropy of the places with targets; other places are padding or not to be learnt from."""
+        """The mean cross-entropy of the places with targets; other places are padding or not to be learned from."""
 
     @abstractmethod
     def decode(
@@ -80,7 +80,7 @@ class Head(nn.Module):
     ) -> np.ndarray:
         """The best numbers for every place (B x W x K), on the CPU; anything where the mask is False."""
 
-    def placed(self, rows: Rows, vocabulary: Vocabulary) -> Rows:
+    def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
         """Rows with the places that this head reads: those of the task, unless it says otherwise."""
         return rows
 
@@ -101,7 +101,7 @@ class Head(nn.Module):
         values.normal_(0.0, 0.02, generator=chance)
 
 
-class LinearHead(Head):
+class LinearHead(TaskHead):
     """A score for each label, linear in the vector of a place: on the first token, or on first subwords.
 
     Args:
@@ -135,7 +135,7 @@ class LinearHead(Head):
         return best
 
 
-class BiaffineHead(Head):
+class BiaffineHead(TaskHead):
     """Deep biaffine attention (Dozat & Manning, 2017): every word scores every other, and the root, as its head.
 
     The first place of a row is the root, for which the special token in front stands. Words are projected four times:
@@ -231,7 +231,7 @@ def cross_entropy(scores_BWC: torch.Tensor, targets_BW: torch.Tensor) -> torch.T
     return total / (targets_BW != IGNORED).sum().clamp(min=1)
 
 
-class PooledHead(Head):
+class PooledHead(TaskHead):
     """Texts by attention over their tokens, then one hidden layer and a score for each label.
 
     Vectors are normalized first, without parameters: neither their scale nor their offset says anything then.
@@ -255,8 +255,8 @@ class PooledHead(Head):
         self.hidden = nn.Linear(inner if texts == 1 else 4 * inner, inner)
         self.scores = nn.Linear(inner, labels)
 
-    def placed(self, rows: Rows, vocabulary: Vocabulary) -> Rows:
-        """Every token of every text is a place; what is to be learnt stands at the first."""
+    def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
+        """Every token of every text is a place; what is to be learned stands at the first."""
         return replace(rows, rows=[_all_places(row, vocabulary.layout) for row in rows.rows])
 
     def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
@@ -307,7 +307,7 @@ class PooledHead(Head):
         return best
 
 
-def _all_places(row: Row, layout: RowLayout) -> Row:
+def _all_places(row: TaskRow, layout: RowLayout) -> TaskRow:
     """A row read at all tokens of its texts."""
     pair = len(row.texts) > 1
     starts = [len(layout.pair_before if pair else layout.before)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Row
+    from isoglot.transfer.tasks.task import TaskRow
     from isoglot.transfer.tuning.batches import TaskBatch
     from isoglot.transfer.tuning.stored_rows import StoredRows
     from isoglot.transfer.tuning.tuned_encoder import Tuned
@@ -62,7 +62,7 @@ class RowVectors:
     """
 
     def __init__(
-        self, tuned: Tuned, rows: Sequence[Row], stored: StoredRows, language: str, held: HeldVectors | None = None
+        self, tuned: Tuned, rows: Sequence[TaskRow], stored: StoredRows, language: str, held: HeldVectors | None = None
     ) -> None:
         self.tuned, self.language = tuned, language
         self.kept_PD: torch.Tensor | None = None
@@ -83,7 +83,7 @@ class RowVectors:
         along_W = torch.arange(batch.mask_BW.shape[1], device=batch.mask_BW.device)
         return self.kept_PD[(batch.firsts_B[:, None] + along_W).clamp(max=len(self.kept_PD) - 1)]
 
-    def _key(self, rows: Sequence[Row]) -> str:
+    def _key(self, rows: Sequence[TaskRow]) -> str:
         """A hash of all that the vectors depend on."""
         config = self.tuned.config
         digest = hashlib.sha256(repr((self.language, config.layer, config.max_length, config.precision)).encode())
@@ -93,7 +93,7 @@ class RowVectors:
         return digest.hexdigest()
 
     @torch.no_grad()
-    def _all(self, rows: Sequence[Row], stored: StoredRows, places: int) -> torch.Tensor:
+    def _all(self, rows: Sequence[TaskRow], stored: StoredRows, places: int) -> torch.Tensor:
         encoder, config = self.tuned.encoder, self.tuned.config
         kept_PD = torch.empty(places, encoder.hidden_size, device=encoder.device)
         with evaluating(encoder):

@@ -22,7 +22,7 @@ from isoglot.transfer.tuning.batches import TaskBatch, rounded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.transfer.tasks.task import Row
+    from isoglot.transfer.tasks.task import TaskRow
     from isoglot.vocab import Vocabulary
 
 
@@ -48,7 +48,7 @@ class StoredRows:
         device: Where.
     """
 
-    def __init__(self, rows: Sequence[Row], vocabulary: Vocabulary, length: int, device: torch.device) -> None:
+    def __init__(self, rows: Sequence[TaskRow], vocabulary: Vocabulary, length: int, device: torch.device) -> None:
         self.length, self.device, self.count = length, device, len(rows)
         self.pad = vocabulary.pad_id
         parts = [*(row.ids_N for row in rows), np.array(vocabulary.layout.framed([[]]) or [self.pad])]

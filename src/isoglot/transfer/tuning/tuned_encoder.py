@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Labels, Row, Rows, Task
+    from isoglot.transfer.tasks.task import Labels, Task, TaskRow, TaskRows
     from isoglot.transfer.tuning.config import TuneConfig
-    from isoglot.transfer.tuning.heads import Head
+    from isoglot.transfer.tuning.heads import TaskHead
 
 
 @dataclass
 class Tuned:
-    """A task learnt on an encoder.
+    """A task learned on an encoder.
 
     Args:
         encoder: With the weights the task has left it.
         head: On its device.
-        task: What was learnt.
+        task: What was learned.
         labels: Those of the training data.
-        config: How it was learnt.
-        languages: Whose data it was learnt from, the first counting when an epoch is chosen.
+        config: How it was learned.
+        languages: Whose data it was learned from, the first counting when an epoch is chosen.
         history: What happened, an entry an epoch.
         epoch: The epoch whose weights these are.
         epochs: The weights of the best epochs.
     """
 
     encoder: EncoderLike
-    head: Head
+    head: TaskHead
     task: Task[Any]
     labels: Labels
     config: TuneConfig
@@ -67,7 +67,7 @@ class Tuned:
         *,
         encoder: EncoderLike | None = None,
         progress: Progress = SILENT,
-    ) -> tuple[list[Any], Rows]:
+    ) -> tuple[list[Any], TaskRows]:
         """The examples with what is predicted for them, and the rows they went through in, with counts.
 
         Args:
@@ -88,13 +88,13 @@ class Tuned:
         *,
         purpose: Literal["learn", "test"],
         encoder: EncoderLike | None = None,
-    ) -> Rows:
+    ) -> TaskRows:
         """Examples as rows with the places that the head reads.
 
         Args:
             examples: Of the task's kind.
             language: Theirs.
-            purpose: Whether they are to be learnt from.
+            purpose: Whether they are to be learned from.
             encoder: Whose tokens; None: this one's.
         """
         through = encoder or self.encoder
@@ -125,7 +125,7 @@ class Tuned:
     @torch.no_grad()
     def decoded(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[TaskRow],
         language: str,
         *,
         encoder: EncoderLike,

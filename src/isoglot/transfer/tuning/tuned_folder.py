@@ -57,7 +57,9 @@ _FORM = {
 }
 
 
-def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]) -> dict[str, Any]:
+def learned_hashes(
+    encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]
+) -> dict[str, Any]:
     """Hashes of all that a run learns from and chooses by."""
     return {
         "encoder": encoder_hash(encoder),
@@ -67,7 +69,7 @@ def learnt_hashes(encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Map
 
 
 def run_identity(task: Task[Any], config: TuneConfig, hashes: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes a run this run: all settings, and :func:`learnt_hashes`."""
+    """What makes a run this run: all settings, and :func:`learned_hashes`."""
     return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
 
 
