@@ -75,7 +75,7 @@ def test_lengths_that_the_map_loses_are_put_back(encoder, batch, rng):
 
 
 def test_what_will_not_do(encoder, batch):
-    with raises("config.invalid-value", "'long'"):
+    with raises("config.unknown-name", "'long'"):
         map_hidden(identity(32), encoder.layers(batch, "en")[0], batch, lengths="long")  # type: ignore[arg-type]
     with raises("input.shape", "32", "8"):
         map_hidden(identity(8), encoder.layers(batch, "en")[1], batch)

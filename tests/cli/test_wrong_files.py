@@ -64,7 +64,7 @@ def test_a_file_of_another_kind_is_one_line(
     if given == wanted:
         assert result.code == 0
         return
-    said = "no estimator 'LEACE' here" if (wanted, given) == ("map", "eraser") else FILES[wanted]
+    said = "unknown estimator 'LEACE'" if (wanted, given) == ("map", "eraser") else FILES[wanted]
     assert result.code == 2
     assert result.err.startswith(f"isoglot: {given}.safetensors: {said}")
     assert result.err.count("\n") == 1

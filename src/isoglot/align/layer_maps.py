@@ -117,7 +117,7 @@ def align_layers(
                 mapping, before, after = _align(rows, train_P2, test_P2, config, fitted, alike, place, inner)
             except InputError as error:
                 name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
-                raise InputError(f"{name}: {error.problem}", remedy=error.remedy, code=error.code) from error
+                raise error.prefixed(name) from error
             found.append(
                 LayerAlignment(
                     layer=rows.layer, target_layer=rows.target_layer, mapping=mapping, before=before, after=after

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.align.maps.normalization import IterativeNormalization, UnitLength
 from isoglot.align.maps.pipeline import Steps
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import check_name
 
 if TYPE_CHECKING:
     import torch
@@ -36,10 +36,7 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
         ConfigError: ``lengths`` is invalid.
         InputError: The map is for another width.
     """
-    if lengths not in ("auto", "map", "source"):
-        raise ConfigError(
-            f"unknown lengths {shown(lengths)}", remedy="choose one of auto, map, source", code="config.invalid-value"
-        )
+    check_name("lengths", lengths, ("auto", "map", "source"))
     mask_BT = batch.mask_BT.to(hidden_BTD.device)
     rows_ND = hidden_BTD[mask_BT]
     mapped_NE = mapping.to_target(rows_ND)

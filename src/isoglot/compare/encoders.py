@@ -30,7 +30,7 @@ from isoglot.core.rng import random_stream
 from isoglot.represent import Representations, extract
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from isoglot.compare.layer_grid import CKAGrid
     from isoglot.compare.measures.cka import Form
@@ -219,18 +219,6 @@ def compare_models(
     stripped = None
     if top:
         stripped = layer_cka(_without_top(X, top), _without_top(Y, top), progress=progress)
-    measured = []
-    with progress.task("compare", total=len(diagonal) * len(chosen), unit="measures") as task:
-        for pair in diagonal:
-            for name in chosen:
-                task.note(f"{name}, layer {pair[0]}")
-                try:
-                    measured.append(work.measured(name, pair))
-                except InputError as error:
-                    raise InputError(
-                        f"layer {pair[0]}: {error.problem}", remedy=error.remedy, code=error.code
-                    ) from error
-                task.advance()
     return Comparison(
         models=names,
         languages=languages,
@@ -243,7 +231,7 @@ def compare_models(
         top=top,
         grid=grid,
         grid_without_top=stripped,
-        measured=tuple(measured),
+        measured=tuple(work.all(chosen, diagonal, progress)),
     )
 
 
@@ -279,6 +267,20 @@ class _Diagonal:
         self.top, self.rows, self.draws, self.seed = top, rows, draws, seed
         self.order_N = order_N
         self._stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
+
+    def all(
+        self, names: Sequence[str], pairs: Sequence[tuple[int, int]], progress: Progress
+    ) -> Iterator[LayerMeasurement]:
+        """Every measure of every pair of layers."""
+        with progress.task("compare", total=len(pairs) * len(names), unit="measures") as task:
+            for pair in pairs:
+                for name in names:
+                    task.note(f"{name}, layer {pair[0]}")
+                    try:
+                        yield self.measured(name, pair)
+                    except InputError as error:
+                        raise error.prefixed(f"layer {pair[0]}") from error
+                    task.advance()
 
     def measured(self, name: str, pair: tuple[int, int]) -> LayerMeasurement:
         linear = name in CKA_FORMS

@@ -514,7 +514,7 @@ class _Work:
             code = encoder.vocabulary.code_of(language_for(encoder, language))
             return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
         except ConfigError as error:
-            raise ConfigError(f"{name}: {error.problem}", remedy=error.remedy, code=error.code) from error
+            raise error.prefixed(name) from error
 
     def _hits(
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
@@ -547,7 +547,7 @@ def _grouped(
         try:
             found.append(leave_out_cka(X_ND, Y_NE, groups)._asdict())
         except InputError as error:
-            raise InputError(f"layer {layer}: {error.problem}", remedy=error.remedy, code=error.code) from error
+            raise error.prefixed(f"layer {layer}") from error
     by_sample = {form: list(zip(*(each[form].tolist() for each in found), strict=True)) for form in FORMS}
     return {form: rows[0] for form, rows in by_sample.items()}, {
         form: tuple(rows[1:]) for form, rows in by_sample.items()

@@ -26,7 +26,7 @@ from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
 from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_name
 from isoglot.core.progress import SILENT, counted
 from isoglot.represent import extract
 from isoglot.represent.layer_pass import chosen_layers
@@ -79,10 +79,7 @@ class CKAFitter:
         precision: Precision = "given",
         chunk: int = CHUNK,
     ) -> None:
-        if precision not in ("given", "float64"):
-            raise ConfigError(
-                f"unknown precision {shown(precision)}", remedy="choose given or float64", code="config.unknown-name"
-            )
+        check_name("precision", precision, ("given", "float64"))
         if chunk < 1:
             raise ConfigError(
                 f"chunk = {chunk} is too small", remedy="give a number of rows", code="config.invalid-value"

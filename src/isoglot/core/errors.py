@@ -13,7 +13,7 @@ errors apart by ``error.code``, one of :data:`CODES`; messages may change.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,6 +157,12 @@ class IsoglotError(Exception):
         place = {"file": self.file, "line": self.line, "column": self.column}
         return _rebuilt, (type(self), self.problem, {"code": self.code, "remedy": self.remedy, **place})
 
+    def prefixed(self, place: str, *, file: str | Path | None = None) -> Self:
+        """The same error with a place before the problem, such as ``layer 3``, or in a file."""
+        problem = f"{place}: {self.problem}" if place else self.problem
+        file = self.file if file is None else file
+        return type(self)(problem, remedy=self.remedy, code=self.code, file=file, line=self.line, column=self.column)
+
     def as_dict(self) -> dict[str, Any]:
         """Code, message, place and remedy, as ``--json`` prints them."""
         return {
@@ -267,6 +273,22 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     listed = [one if len(one) <= _LONGEST_NAME else f"{one[:_LONGEST_NAME]}…" for one in names[:_LISTED_NAMES]]
     others = f" and {len(names) - _LISTED_NAMES:,} others" if len(names) > _LISTED_NAMES else ""
     return f"choose one of {', '.join(listed)}{others}" if names else "there are none to choose from"
+
+
+def check_name(what: str, name: Any, known: Iterable[str]) -> None:  # noqa: ANN401 - any value at all may be wrong
+    """Check that a name is one of the known ones.
+
+    >>> check_name("metric", "cosin", ["cosine", "euclidean"])
+    Traceback (most recent call last):
+    isoglot.core.errors.ConfigError: unknown metric 'cosin'; did you mean 'cosine'?
+
+    Raises:
+        ConfigError: It is not; the message has the nearest one.
+    """
+    names = tuple(known)
+    if name not in names:
+        remedy = nearest_name(str(name), names)
+        raise ConfigError(f"unknown {what} {shown(name)}", remedy=remedy, code="config.unknown-name")
 
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, IsoglotError, shown
+from isoglot.core.errors import ConfigError, IsoglotError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.model.hf.sentence_transformers import sentence_head_of
 from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter
@@ -120,10 +120,7 @@ def extract(
         StorageError: A file cannot be read or written.
     """
     pool = sentence_pool(encoder) if pool is None else pool
-    if pool not in _POOLS:
-        raise ConfigError(
-            f"unknown pooling {shown(pool)}", remedy=f"choose one of {', '.join(_POOLS)}", code="config.unknown-name"
-        )
+    check_name("pooling", pool, _POOLS)
     if resume and out is None:
         raise ConfigError(
             "nothing to resume: no output file is given",

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places
 from isoglot.model.hf.sentence_transformers import sentence_head_of
@@ -246,10 +246,7 @@ class LayerPass:
         self.language = None if language is None else language_code(language)
         self.length = row_length(encoder, length)
         self.batch_tokens = batch_budget(encoder, batch_tokens)
-        if precision not in ("float32", "bfloat16"):
-            raise ConfigError(
-                f"unknown precision {shown(precision)}", remedy="choose float32 or bfloat16", code="config.unknown-name"
-            )
+        check_name("precision", precision, ("float32", "bfloat16"))
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
             raise ConfigError(
                 "bfloat16 needs an encoder that is a torch module", remedy="choose float32", code="config.not-supported"

@@ -24,7 +24,7 @@ from isoglot.represent.token_rows import RowMaker
 from isoglot.vocab.whole_words import whole_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
@@ -165,32 +165,18 @@ def word_types(
         precision=precision,
     )
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    unknown = encoder.vocabulary.unknown_id
-    readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
-    work = progress.task("encode", total=facts.sentences, unit="sentences")
-    with hashing(encoder) as hashed, through.ready(), work as task:
-        sums_LWD = np.zeros((len(through.layers), len(words), encoder.hidden_size))
-        counts_W = np.zeros(len(words), dtype=np.int64)
-        seen_W = np.zeros(len(words), dtype=np.int64)  # sentences so far, where their number is limited
-        events = Counter[str]()
-        for every in in_chunks(sentences, "words", chunk):
-            kept, looked_K = _with_words(every, number, case, contexts, seen_W)
-            task.advance(len(every) - len(kept))
-            rows = maker.rows(kept)
-            events.update(rows.events)
-            for group, (items_K, vectors_LKD) in through.run(rows):
-                check_finite(vectors_LKD, through.layers)
-                at_K = looked_K[items_K]
-                there = np.flatnonzero(at_K >= 0)
-                _add(sums_LWD, at_K[there], vectors_LKD[:, torch.from_numpy(there).to(vectors_LKD.device)])
-                np.add.at(counts_W, at_K[there], 1)
-                task.advance(sum(rows.begins[row] for row in group))
+    with hashing(encoder) as hashed:
+        sums_LWD, counts_W, events = _context_sums(
+            through, maker, in_chunks(sentences, "words", chunk), number, case, contexts, facts.sentences, progress
+        )
     if not counts_W.any():
         raise InputError(
             f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences",
             remedy="check that both have the same language, segmentation and case",
             code="input.no-match",
         )
+    unknown = encoder.vocabulary.unknown_id
+    readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
     has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
     met = np.flatnonzero((counts_W > 0) & has_vector_W)
     if not len(met):
@@ -215,6 +201,37 @@ def word_types(
         "without_vector": [words[index] for index in np.flatnonzero((counts_W > 0) & ~has_vector_W).tolist()],
     }
     return Representations(dict(zip(through.layers, means_LWD, strict=True)), header, counts=counts_W[met])
+
+
+def _context_sums(
+    through: LayerPass,
+    maker: RowMaker,
+    chunks: Iterator[list[Sentence]],
+    number: dict[str, int],
+    case: Case,
+    contexts: int | None,
+    total: int,
+    progress: Progress,
+) -> tuple[np.ndarray, np.ndarray, Counter[str]]:
+    """Sums of each word's vectors over its contexts (L × W × D), number of contexts (W), and events of the rows."""
+    sums_LWD = np.zeros((len(through.layers), len(number), through.encoder.hidden_size))
+    counts_W = np.zeros(len(number), dtype=np.int64)
+    seen_W = np.zeros(len(number), dtype=np.int64)  # sentences so far, where their number is limited
+    events = Counter[str]()
+    with through.ready(), progress.task("encode", total=total, unit="sentences") as task:
+        for every in chunks:
+            kept, looked_K = _with_words(every, number, case, contexts, seen_W)
+            task.advance(len(every) - len(kept))
+            rows = maker.rows(kept)
+            events.update(rows.events)
+            for group, (items_K, vectors_LKD) in through.run(rows):
+                check_finite(vectors_LKD, through.layers)
+                at_K = looked_K[items_K]
+                there = np.flatnonzero(at_K >= 0)
+                _add(sums_LWD, at_K[there], vectors_LKD[:, torch.from_numpy(there).to(vectors_LKD.device)])
+                np.add.at(counts_W, at_K[there], 1)
+                task.advance(sum(rows.begins[row] for row in group))
+    return sums_LWD, counts_W, events
 
 
 def _with_words(

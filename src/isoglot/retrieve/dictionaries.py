@@ -119,7 +119,7 @@ def score_dictionary(
     try:
         gold, coverage = match_dictionary(entries, source.items or (), target.items or ())
     except InputError as error:
-        raise InputError(error.problem, remedy=error.remedy, code=error.code, file=file) from error
+        raise error.prefixed("", file=file) from error
     alike = spelled_alike(gold, source.items or (), target.items or ())
     return score(source, target, gold, coverage=coverage, alike=alike)
 

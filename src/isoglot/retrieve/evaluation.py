@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from isoglot.core.arrays import Array, ArrayLike, paired_rows
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, counted
 from isoglot.retrieve.estimates import OWN, Center, Estimates, OtherText, QueryGroup, SearchInputs, SearchView, views
 from isoglot.retrieve.gold import Gold
@@ -184,10 +184,7 @@ def score_retrieval(
     for method in methods:
         check_options(method, 1, neighborhood, sharpness)
     for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
-        if value not in get_args(known):
-            raise ConfigError(
-                f"unknown value {shown(value)}", remedy=nearest_name(value, get_args(known)), code="config.unknown-name"
-            )
+        check_name("value", value, get_args(known))
     sides = _array(X), _array(Y)
     gold = fitting(gold, len(X), len(Y))
     rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))

@@ -181,7 +181,7 @@ def context_side(
             progress=progress,
         )
     except InputError as error:
-        raise InputError(error.problem, remedy=error.remedy, code=error.code, file=texts[0]) from error
+        raise error.prefixed("", file=texts[0]) from error
     return _words_side(
         language, _by_layer(found), found.words or (), frequent, found.header, len(found.header["without_vector"])
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import InputError, check_name, shown
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.estimates import Center, Estimates, OtherText
 from isoglot.retrieve.evaluation import Candidates, RetrievalScores, score_retrieval
@@ -329,10 +329,7 @@ def score_layers(
         ConfigError: An option is invalid.
     """
     for center in centers:
-        if center not in CENTERS:
-            raise ConfigError(
-                f"unknown centering {shown(center)}", remedy=nearest_name(center, CENTERS), code="config.unknown-name"
-            )
+        check_name("centering", center, CENTERS)
     estimates = Estimates() if estimates is None else estimates
     chosen = _common_layers(source, target)
     _check_sizes(source, target, chosen[0], gold)

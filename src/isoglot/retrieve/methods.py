@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import torch
 
 from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import (
@@ -95,12 +95,7 @@ def nearest(
         InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
         ConfigError: ``k`` is below 1, or the metric is unknown.
     """
-    if metric not in ("cosine", "euclidean"):
-        raise ConfigError(
-            f"unknown metric {shown(metric)}",
-            remedy=nearest_name(metric, ("cosine", "euclidean")),
-            code="config.unknown-name",
-        )
+    check_name("metric", metric, ("cosine", "euclidean"))
     return retrieve(X, Y, metric, k, device=device, progress=progress)
 
 
@@ -154,12 +149,7 @@ def margin(
         device: Where to compute. Default: the device of X.
         progress: Progress in rows.
     """
-    if form not in ("ratio", "distance"):
-        raise ConfigError(
-            f"unknown margin {shown(form)}",
-            remedy=nearest_name(form, ("ratio", "distance")),
-            code="config.unknown-name",
-        )
+    check_name("margin", form, ("ratio", "distance"))
     return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
 
 
@@ -185,10 +175,7 @@ def retrieve(
 
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
     """Check the options of a search."""
-    if method not in METHODS:
-        raise ConfigError(
-            f"unknown method {shown(method)}", remedy=nearest_name(method, METHODS), code="config.unknown-name"
-        )
+    check_name("method", method, METHODS)
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
             raise ConfigError(f"{name} = {value} is too small", remedy="set at least 1", code="config.invalid-value")

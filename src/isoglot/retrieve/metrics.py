@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from isoglot.core.arrays import ArrayLike, paired_rows, to_tensor
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.gold import Gold
@@ -150,12 +150,7 @@ def mean_reciprocal_rank(
         device: Where to compute. Default: the device of X.
         progress: Progress in pairs.
     """
-    if over not in ("pairs", "queries"):
-        raise ConfigError(
-            f"unknown mean over {shown(over)}",
-            remedy=nearest_name(over, ("pairs", "queries")),
-            code="config.unknown-name",
-        )
+    check_name("mean over", over, ("pairs", "queries"))
     gold = fitting(gold, len(X), len(Y))
     ranks_P = gold_ranks(X, Y, gold, method, device=device, progress=progress)
     return float((1 / (ranks_P if over == "pairs" else best_ranks(ranks_P, gold))).mean())

@@ -39,7 +39,7 @@ from isoglot.core.arrays import (
     unit,
 )
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
-from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, check_name, nearest_name, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -153,12 +153,7 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
 
 def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) -> None:  # noqa: ANN401
     if rule["choices"] is not None:
-        if value not in rule["choices"]:
-            raise ConfigError(
-                f"unknown {name} {shown(value)}",
-                remedy=f"choose one of {', '.join(rule['choices'])}",
-                code="config.unknown-name",
-            )
+        check_name(name, value, rule["choices"])
         return
     whole = default is None or isinstance(default, int)
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import check_name
 from isoglot.core.optional import compiled
 
 if TYPE_CHECKING:
@@ -46,12 +46,7 @@ def check_method(method: Symmetry) -> None:
     Raises:
         ConfigError: It is unknown.
     """
-    if method not in METHODS:
-        raise ConfigError(
-            f"unknown symmetrization method {shown(method)}",
-            remedy=nearest_name(str(method), METHODS),
-            code="config.unknown-name",
-        )
+    check_name("symmetrization method", method, METHODS)
 
 
 def symmetrize(

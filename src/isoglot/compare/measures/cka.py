@@ -33,7 +33,7 @@ from isoglot.compare.measures.paired_rows import (
     refuse_vanished,
     unit_norm,
 )
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -297,10 +297,7 @@ def check_form(name: str) -> None:
     Raises:
         ConfigError: There is no such form; the message has the nearest name.
     """
-    if name not in FORMS:
-        raise ConfigError(
-            f"unknown form of CKA {shown(name)}", remedy=nearest_name(name, FORMS), code="config.unknown-name"
-        )
+    check_name("form of CKA", name, FORMS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,7 +13,7 @@ from isoglot.compare.measures import procrustes_distance as shape
 from isoglot.compare.measures import rsa as dissimilarity
 from isoglot.compare.measures.declaration import INVARIANCES, Invariance, Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import paired
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import check_name
 from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def find_measure(name: str) -> Measure:
     Raises:
         ConfigError: It does not exist.
     """
-    if name not in MEASURES:
-        raise ConfigError(
-            f"unknown measure {shown(name)}", remedy=nearest_name(name, MEASURES), code="config.unknown-name"
-        )
+    check_name("measure", name, MEASURES)
     return MEASURES[name]
 
 
