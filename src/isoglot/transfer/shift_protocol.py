@@ -1,5 +1,4 @@
-"""Shift transfer: a task learned in one language, tested in another whose tokens are moved to where the first one's
-are.
+"""Shift transfer: a task learned in one language is tested in another, with its tokens shifted to the first.
 
 Liu et al. 2020 (4.3) add ``alpha * (mean of the training language - mean of the test language)`` to what a layer gives
 while the test language is read, at layer 6 of 12 of a model whose first six were frozen. They choose alpha for each

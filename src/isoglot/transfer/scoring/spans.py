@@ -56,7 +56,7 @@ class SpanCounts:
 
 @dataclass(frozen=True, eq=False)
 class SpanScore:
-    """Span F1 of a test set (micro: all spans in one count), and of each kind of span."""
+    """EntitySpan F1 of a test set (micro: all spans in one count), and of each kind of span."""
 
     counts_N3: np.ndarray
     """Right, gold and predicted spans of each sentence."""
@@ -95,6 +95,29 @@ def spans(tags: Sequence[str]) -> list[EntitySpan]:
 
     >>> [tuple(span) for span in spans(["B-PER", "I-PER", "O", "I-LOC", "I-ORG"])]
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'ORG')]
+
+    Raises:
+        InputError: A tag is not a BIO tag.
+    """
+    found: list[EntitySpan] = []
+    start, open_kind = 0, ""
+    for place, tag in enumerate(tags):
+        kind = _kind(tag)
+        if tag[0] == "I" and kind == open_kind:
+            continue
+        if open_kind:
+            found.append(EntitySpan(start, place, open_kind))
+        start, open_kind = place, kind
+    if open_kind:
+        found.append(EntitySpan(start, len(tags), open_kind))
+    return found
+
+
+def repaired(tags: Sequence[str]) -> list[str]:
+    """The tags as proper BIO, by Wu et al. 2020: a run without B gets one, and all of it takes its final kind.
+
+    >>> repaired(["I-PER", "O", "B-PER", "I-LOC", "I-ORG"])
+    ['B-PER', 'O', 'B-ORG', 'I-ORG', 'I-ORG']
 
     Raises:
         InputError: A tag is not a BIO tag.
