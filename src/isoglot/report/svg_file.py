@@ -53,7 +53,9 @@ def svg_file(drawing: str, title: str, note: str) -> str:
     width, height, rest = int(found[1]), int(found[2]), found[3]
     attributes, _, body = rest.partition(">")
     # A letter of the title is 8 wide on average, one of the note 5.6.
-    titles, notes = (textwrap.wrap(text, (width - 28) // letter) for text, letter in ((title, 9), (note, 6)))
+    titles, notes = (
+        textwrap.wrap(text, (width - 28) // letter, break_on_hyphens=False) for text, letter in ((title, 9), (note, 6))
+    )
     lines = [("title", 26 + 20 * number, line) for number, line in enumerate(titles)]
     lines += [("note", 26 + 20 * len(titles) + 16 * number, line) for number, line in enumerate(notes)]
     above = _TITLE + 20 * (len(titles) - 1) + 16 * (len(notes) - 1)

@@ -126,11 +126,6 @@ def _train(request: str) -> None:
         write_json(work.scratch / _OUTCOME, outcome)
 
 
-if __name__ == "__main__":
-    end_with_parent()
-    (_train if "TORCHELASTIC_RUN_ID" in os.environ else _launch)(sys.argv[1])
-
-
 ENCODER, MOMENTS, RUN = "encoder", "moments", "run"
 
 EXECUTION = ("log", "checkpoints", "compile")
@@ -247,3 +242,8 @@ class Keeper:
 
         replace_folder(self.folder / f"{step:08d}", lambda folder: save_encoder(encoder, folder, about={"step": step}))
         return {}
+
+
+if __name__ == "__main__":
+    end_with_parent()
+    (_train if "TORCHELASTIC_RUN_ID" in os.environ else _launch)(sys.argv[1])
