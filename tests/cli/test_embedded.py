@@ -162,7 +162,7 @@ def test_the_words_it_was_given_go_along_and_are_no_test_of_it(isoglot, encoder:
         assert isoglot("export", source, target, "--format", "packed", "-q").code == 0
         assert open_encoder(tmp_path / target).provenance == encoder.provenance
         assert "girl" not in (tmp_path / target / "encoder.json").read_text()
-        words = ("retrieve", "words", "--model", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
+        words = ("retrieve", "words", target, "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
         isoglot(*words).failed("input.leak", "en-fr.txt", 1, 2, "'girl'")
     assert isoglot("export", "other", "again", "--format", "packed", "-q").code == 0
     assert open_encoder(tmp_path / "again").provenance == Provenance()

@@ -138,7 +138,7 @@ def test_the_vectors_of_a_sentence_model_are_its_own(isoglot, folder: Path, tmp_
     assert np.allclose(np.linalg.norm(Representations.open(out)[1], axis=1), 1, atol=1e-6)
     lines = [f"{'the ' * (n % 5)}{'cat' if n % 2 else 'dog'}{' cat' * (n // 10)}" for n in range(40)]
     (tmp_path / "p.tsv").write_text("en\tde\n" + "".join(f"{line}\t{line} dog\n" for line in lines))
-    for verb in (["retrieve", "sentences", "--model", str(folder)], ["diagnose", str(folder)]):
+    for verb in (["retrieve", "sentences", str(folder)], ["diagnose", str(folder)]):
         result = isoglot(*verb, "--parallel", str(tmp_path / "p.tsv"), "--out", str(tmp_path / verb[0]))
         assert result.code == 0, result.err
         assert "Sentence vectors are the model's own: mean pooling, normalize" in " ".join(result.out.split())

@@ -109,7 +109,7 @@ def texts_of(text: Path) -> tuple[str, ...]:
 def score(isoglot, model: str | Path, language: str, *more: str):
     quick = ("--method", "cosine", "--center", "none", "--resamples", "10")
     options = ("--words-as", "embeddings", "--dictionary", f"{language}:fr=test.txt", *quick, *more)
-    return isoglot("retrieve", "words", "--model", str(model), *options)
+    return isoglot("retrieve", "words", str(model), *options)
 
 
 @pytest.mark.parametrize("way", WAYS)

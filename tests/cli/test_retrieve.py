@@ -106,7 +106,7 @@ def test_means_of_a_folder(isoglot, sentences, tmp_path: Path, retrieve_folder: 
     ],
 )
 def test_a_source_of_means_that_is_none_is_one_line(sentences, options: tuple[str, ...], line: str):
-    assert sentences(*ALIGNED, *options, "--quiet") == (2, "", f"isoglot: {line}\n")
+    assert sentences(*ALIGNED, *options, "--quiet")[:3] == (2, "", f"isoglot: {line}\n")
 
 
 def test_same_seed_same_bytes(sentences, tmp_path: Path):
@@ -131,17 +131,17 @@ def test_the_same_sentences_twice_are_those_sentences(sentences, retrieve_folder
         (tmp_path / name).write_text((retrieve_folder / name).read_text() * 2)
         named += ["--parallel", f"{code}={tmp_path / name}"]
     once = sentences(*ALIGNED, "--json")
-    twice = sentences("--model", "model", *named, "--json")
+    twice = sentences("model", *named, "--json")
     facts = json.loads(twice.out)
     assert facts["pairs"] == json.loads(once.out)["pairs"]
     assert facts["repeated"] == {f"{tmp_path}/a.txt, {tmp_path}/b.txt": 6}
-    shown = sentences("--model", "model", *named)
+    shown = sentences("model", *named)
     said = f"6 rows of {tmp_path}/a.txt, {tmp_path}/b.txt left out for a sentence of an earlier one"
     assert said in " ".join(shown.out.split())
 
 
 def test_as_many_built_in_sentences_as_asked_for(sentences):
-    facts = json.loads(sentences("--model", "model", "--sentences", "100", "--layers", "0", "--json", "-q").out)
+    facts = json.loads(sentences("model", "--sentences", "100", "--layers", "0", "--json", "-q").out)
     assert [(pair["target"], pair["target_rows"]) for pair in facts["pairs"]] == [("fr", 100), ("de", 100)]
     assert facts["repeated"] == {}
 
@@ -150,7 +150,7 @@ def test_sentences_that_are_cut_are_counted(sentences, tmp_path: Path):
     for code, text in (("en", EN), ("fr", FR)):
         (tmp_path / code).write_text("\n".join([*text, f"{text[0]} " * (300 if code == "en" else 2)]) + "\n")
     named = [word for code in ("en", "fr") for word in ("--parallel", f"{code}={tmp_path / code}")]
-    result = sentences("--model", "model", *named, "--out", str(tmp_path / "out"))
+    result = sentences("model", *named, "--out", str(tmp_path / "out"))
     assert "Longer than the model takes, and cut: 1 of 7 en sentences" in result.out
     (pair,) = read_json(tmp_path / "out" / "metrics.json")["pairs"]
     assert (pair["source_cut"], pair["target_cut"]) == (1, 0)
@@ -162,7 +162,7 @@ def test_sentences_that_are_cut_are_said_once(isoglot, sentences, tmp_path: Path
     for code, text in (("en", EN), ("fr", FR), ("de", [sentence.upper() for sentence in EN])):
         (tmp_path / code).write_text("\n".join([*text, long if code == "en" else text[0] * 2]) + "\n")
         named += ["--parallel", f"{code}={tmp_path / code}"]
-    three = sentences("--model", "model", *named, "--layers", "0", "--center", "none").out
+    three = sentences("model", *named, "--layers", "0", "--center", "none").out
     assert three.count("Longer than the model takes, and cut: 1 of 7 en sentences") == 1
     vectors = []
     for option, code in (("--source", "en"), ("--target", "fr")):
@@ -174,23 +174,23 @@ def test_sentences_that_are_cut_are_said_once(isoglot, sentences, tmp_path: Path
 
 
 def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
-    result = sentences("--model", "model", "--parallel", "table.tsv", "--out", str(tmp_path / "out"), "--json", "-q")
+    result = sentences("model", "--parallel", "table.tsv", "--out", str(tmp_path / "out"), "--json", "-q")
     facts = json.loads(result.out)
     assert [(pair["source"], pair["target"]) for pair in facts["pairs"]] == [("en", "fr"), ("en", "de"), ("fr", "de")]
     assert facts["left_out"] == {"table.tsv": 1}
     assert facts["pairs"][1]["best"]["value"] == 1.0  # the same sentences under another name
     lines = (tmp_path / "out" / "pairs.tsv").read_text().splitlines()
     assert [line.split("\t")[5] for line in lines[1:7]] == ["2", "3", "4", "6", "7", "8"]
-    shown = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "de,en", "--quiet")
+    shown = sentences("model", "--parallel", "table.tsv", "--langs", "de,en", "--quiet")
     assert "de to en / en to de" in shown.out
     assert "1 row of table.tsv left out for a blank sentence" not in shown.out
-    both = sentences("--model", "model", "--parallel", "table.tsv", "--langs", "fr,en", "--sentences", "4", "--quiet")
+    both = sentences("model", "--parallel", "table.tsv", "--langs", "fr,en", "--sentences", "4", "--quiet")
     assert "1 row of table.tsv left out for a blank sentence" in both.out
 
 
 def test_a_table_without_names(sentences, retrieve_folder: Path, tmp_path: Path):
     (retrieve_folder / "bare.tsv").write_text("".join(f"{en}\t{fr}\n" for en, fr in zip(EN, FR, strict=True)))
-    bare = ("--model", "model", "--parallel", "bare.tsv")
+    bare = ("model", "--parallel", "bare.tsv")
     assert sentences(*bare, "--langs", "en,fr", "--out", str(tmp_path / "out"), "--quiet").code == 0
     assert (tmp_path / "out" / "pairs.tsv").read_text().splitlines()[1].split("\t")[5] == "1"
     sentences(*bare).failed("input.malformed-line", "bare.tsv", line=1)
@@ -199,7 +199,7 @@ def test_a_table_without_names(sentences, retrieve_folder: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(("langs", "said"), [("fr", "fr-en"), ("en,fr", "en-fr"), ("fra,eng", "fr-en")])
 def test_tatoeba_keeps_the_order_of_languages(sentences, langs: str, said: str):
-    result = sentences("--model", "model", "--parallel", "tatoeba", "--langs", langs, "--quiet")
+    result = sentences("model", "--parallel", "tatoeba", "--langs", langs, "--quiet")
     assert f"of {said} translations" in result.out
     assert f"P@1 in %: {' to '.join(said.split('-'))} / " in result.out
 
@@ -255,7 +255,7 @@ def test_a_map_for_each_layer(sentences, retrieve_folder: Path, tmp_path: Path):
 
 
 def test_words_of_a_model(words, tmp_path: Path):
-    common = ("--model", "model", "--dictionary", "en-fr=en-fr.txt")
+    common = ("model", "--dictionary", "en-fr=en-fr.txt")
     text = ("--text", "en=a.txt", "--text", "fr=b.txt")
     result = words(*common, *text, "--out", str(tmp_path / "out"))
     assert result.code == 0
@@ -272,7 +272,7 @@ def test_words_of_a_model(words, tmp_path: Path):
 def test_two_dictionaries_do_not_change_each_other(words, retrieve_folder: Path):
     (retrieve_folder / "en-de.txt").write_text("cat cat\ndog dog\n")
     text = ("--text", "en=a.txt", "--text", "fr=b.txt", "--text", "de=a.txt")
-    one = ("--model", "model", "--dictionary", "en-fr=en-fr.txt", *text, "--json", "-q")
+    one = ("model", "--dictionary", "en-fr=en-fr.txt", *text, "--json", "-q")
     both = json.loads(words(*one, "--dictionary", "en-de=en-de.txt").out)["pairs"]
     assert both[0] == json.loads(words(*one).out)["pairs"][0]
     assert both[1]["coverage"]["entries"] == 2
@@ -282,7 +282,7 @@ def test_two_dictionaries_of_one_pair_are_one(words, retrieve_folder: Path):
     lines = (retrieve_folder / "en-fr.txt").read_text().splitlines(keepends=True)
     (retrieve_folder / "first.txt").write_text("".join(lines[:3]))
     (retrieve_folder / "rest.txt").write_text("".join(lines[3:]))
-    common = ("--model", "model", "--words-as", "embeddings", "--json", "-q")
+    common = ("model", "--words-as", "embeddings", "--json", "-q")
     parts = words(*common, "--dictionary", "en-fr=first.txt", "--dictionary", "eng-fra=rest.txt")
     assert json.loads(parts.out) == json.loads(words(*common, "--dictionary", "en-fr=en-fr.txt").out)
 
@@ -292,7 +292,7 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
     assert isinstance(encoder, Encoder)
     encoder.provenance = given_words(["dog", "cat", "a", "eats", "zebra"], ["chien"])
     save_encoder(encoder, tmp_path / "trained")
-    options = ("--model", str(tmp_path / "trained"), "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
+    options = (str(tmp_path / "trained"), "--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
     result = words(*options)
     assert (result.code, result.out) == (2, "")
     result.failed("input.leak", "en-fr.txt", 4, 7, "'cat'", "'dog'", "'eats'")
@@ -312,7 +312,7 @@ def test_words_training_was_given_are_refused(words, retrieve_folder: Path, tmp_
     two.failed("input.leak", "new.txt", "known.txt", 2, 3)
     encoder.provenance = given_words(["Dog", "CAT"], ["chien"])
     save_encoder(encoder, tmp_path / "capitals")
-    capitals = (*options[:1], str(tmp_path / "capitals"), *options[2:])
+    capitals = (str(tmp_path / "capitals"), *options[1:])
     words(*capitals).failed("input.leak", 2, 7, "'cat'", "'dog'")
     (retrieve_folder / "fr-en.txt").write_text("chien dog\nchat cat\n")
     words(*options[:-1], "fr-en=fr-en.txt").failed("input.leak", 1, 2, "'chien'")
@@ -325,8 +325,8 @@ def test_words_of_the_vocabulary_and_the_shards_are_refused(words, retrieve_fold
     save_encoder(Encoder(config, vocabulary), tmp_path / "graded")
     rest = ("--words-as", "embeddings", "--dictionary", "en-fr=en-fr.txt")
     seen = ("input.leak", "en-fr.txt", "1 of 7", "'the'", "--leave-out-known")
-    words("--model", str(tmp_path / "graded"), *rest).failed(*seen)
+    words(str(tmp_path / "graded"), *rest).failed(*seen)
     build_shards([retrieve_folder / "a.txt"], vocabulary, "en", tmp_path / "shards")
     shards = ("--shards", f"en={tmp_path / 'shards'}")
-    assert words("--model", "model", *rest).code == 0
-    words("--model", "model", *rest, *shards).failed(*seen)
+    assert words("model", *rest).code == 0
+    words("model", *rest, *shards).failed(*seen)

@@ -38,7 +38,7 @@ def few(retrieve_folder: Path) -> str:
 
 
 def test_candidates_are_all_words_of_the_text(words, few: str):
-    common = ("--model", "model", "--dictionary", f"en-fr={few}", *TEXT, "--json", "-q")
+    common = ("model", "--dictionary", f"en-fr={few}", *TEXT, "--json", "-q")
     found = {
         name: json.loads(words(*common, "--candidates", name).out)["pairs"][0]["layers"][0]["scores"][0]
         for name in ("all", "gold")
@@ -52,14 +52,14 @@ def test_candidates_are_all_words_of_the_text(words, few: str):
 
 
 def test_candidates_are_all_words_of_one_subword(words, few: str):
-    common = ("--model", "model", "--dictionary", f"en-fr={few}", "--words-as", "embeddings", "--json", "-q")
+    common = ("model", "--dictionary", f"en-fr={few}", "--words-as", "embeddings", "--json", "-q")
     scores = json.loads(words(*common).out)["pairs"][0]["layers"][0]["scores"][0]
     assert scores["candidates"] == 12  # a tokenizer from elsewhere does not say which words are whose
 
 
 @pytest.mark.parametrize("text", [(), TEXT], ids=["no text", "text"])
 def test_static_vectors_are_a_model_and_words_without_a_vector_are_counted(words, static: str, text: tuple[str, ...]):
-    common = ("--model", static, "--dictionary", "en-fr=en-fr.txt", *text)
+    common = (static, "--dictionary", "en-fr=en-fr.txt", *text)
     result = words(*common)
     assert (result.code, result.err.count("isoglot:")) == (0, 0)
     assert "left out: no vector" in result.out
@@ -79,7 +79,7 @@ def test_zeros_of_a_file_are_left_out_and_counted(words, retrieve_folder: Path):
 
 
 def test_models_are_scored_on_the_same_entries(words, static: str, tmp_path: Path):
-    both = ("--model", "model", "--model", static, "--dictionary", "en-fr=en-fr.txt", *TEXT)
+    both = ("model", static, "--dictionary", "en-fr=en-fr.txt", *TEXT)
     result = words(*both, "--out", str(tmp_path / "out"))
     assert "en-fr: all models are scored on the 5 entries that every one has (model 6, static 5)" in result.out
     metrics = read_json(tmp_path / "out" / "metrics.json")

@@ -126,7 +126,6 @@ def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path)
     found = isoglot(
         "retrieve",
         "sentences",
-        "--model",
         str(model),
         *parallel,
         "--resamples",
@@ -139,7 +138,7 @@ def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path)
     assert (found.code, found.err) == (0, "")
     assert {layer["layer"] for layer in json.loads(found.out)["pairs"][0]["layers"]} == {0}
     words = ["--dictionary", f"en-fr={tmp_path}/dictionary", "--words-as", "embeddings", "--resamples", "10"]
-    found = isoglot("retrieve", "words", "--model", str(model), *words, "--json", "--quiet", "--device", "cpu")
+    found = isoglot("retrieve", "words", str(model), *words, "--json", "--quiet", "--device", "cpu")
     assert (found.code, found.err) == (0, "")
     align = ["align", "embeddings", "--source", str(model), "--dictionary", f"en-fr={tmp_path}/dictionary"]
     found = isoglot(*align, "--out", f"{tmp_path}/map", "--json", "--quiet", "--device", "cpu")

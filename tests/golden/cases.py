@@ -243,11 +243,9 @@ CASES = {
     ),
     "compare-emergence": Case(f"compare emergence @pretrain {_LINES} {_CPU} --out @out", TRAINED),
     "retrieve-sentences": Case(
-        f"retrieve sentences --model @pretrain {_LINES} --method csls --resamples 20 {_CPU} --out @out", TRAINED
+        f"retrieve sentences @pretrain {_LINES} --method csls --resamples 20 {_CPU} --out @out", TRAINED
     ),
-    "retrieve-words": Case(
-        f"retrieve words --model @pretrain {_DICTIONARY} {_TEXT} --resamples 20 {_CPU} --out @out", TRAINED
-    ),
+    "retrieve-words": Case(f"retrieve words @pretrain {_DICTIONARY} {_TEXT} --resamples 20 {_CPU} --out @out", TRAINED),
     "steer-fit": Case(f"steer fit @pretrain {_TEXT} {_CPU} --out @out", TRAINED, tensors="*.safetensors"),
     "steer-translate": Case(
         f"steer translate 'The cat sleeps.' --from en --to fr --model @pretrain --means @steer-fit {_CPU} --out @out",

@@ -63,16 +63,15 @@ FIGURE = "layers.svg"
 
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="MODEL", callback=open_run, help=f"{MODEL} Default: isoglot-mini."),
+    typer.Argument(metavar="MODEL", callback=open_run, help=f"{MODEL} Default: isoglot-mini.", show_default=False),
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
+    typer.Argument(
+        metavar="MODEL...",
+        show_default=False,
         callback=open_runs,
-        help=f"{MODEL} Or static vectors. May be repeated: all are scored on the words that each has. "
-        "Default: isoglot-mini.",
+        help=f"{MODEL} Or static vectors. Several are scored on the words that each has. Default: isoglot-mini.",
     ),
 ]
 Source = Annotated[
@@ -135,7 +134,7 @@ class _Found(NamedTuple):
 
 @app.command(
     "sentences",
-    epilog="Example: isoglot retrieve sentences --model MODEL --parallel en=a.txt --parallel de=b.txt --layers all "
+    epilog="Example: isoglot retrieve sentences MODEL --parallel en=a.txt --parallel de=b.txt --layers all "
     "--method csls --out found/",
 )
 def sentences(
@@ -178,7 +177,7 @@ def sentences(
     """
     output = Output(json=json, quiet=quiet)
     of_model: dict[str, object] = {
-        "--model": model,
+        "MODEL": model,
         "--parallel": parallel,
         "--langs": langs,
         "--pool": pool,
@@ -324,7 +323,7 @@ def words(
     output = Output(json=json, quiet=quiet)
     met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
     of_model: dict[str, object] = {
-        "--model": model,
+        "MODEL": model,
         "--text": text,
         "--words-as": words_as != "contexts",
         "--vocabulary": vocabulary,
@@ -337,7 +336,7 @@ def words(
         _refuse(met, "--words-as embeddings", remedy="leave it out: there is one row a word, from no text")
     if len(model or ()) > 1 and mapping is not None:
         raise ConfigError(
-            "--map is of one model, and there are several", remedy="give one --model", code="config.conflicting-options"
+            "--map is of one model, and there are several", remedy="give one MODEL", code="config.conflicting-options"
         )
     models: list[str | None] = [*model] if model else [None]
     chosen = parse_layers(layers)
@@ -417,7 +416,7 @@ def _check_origin(source: Path | None, target: Path | None, of_model: Mapping[st
     """Refuse half of a pair of files, and what is for a model beside them."""
     if (source is None) != (target is None):
         raise ConfigError(
-            "--source and --target go together", remedy="give both, or a --model", code="config.missing-option"
+            "--source and --target go together", remedy="give both, or a MODEL", code="config.missing-option"
         )
     if source is not None:
         _refuse(of_model, "--source FILE", remedy="give vectors, or a model")
