@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 VERBS = {
     "demo": "Turn English towards four languages by adding a vector; then train small encoders and see which "
     "share a space.",
-    "diagnose": "Check an encoder: which layer to use, which languages are poorly aligned, what would improve it for free.",
+    "diagnose": "Check an encoder: which layer to use, which languages are poorly aligned, what would improve it "
+    "for free.",
     "doctor": "Show versions, devices, the encoder that comes along and optional parts; measure how fast the device"
     " is.",
     "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
