@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from isoglot.core.files import read_json
+from isoglot.pretrain.config import check_shards
 from isoglot.static import token_stream as module
-from isoglot.static.token_stream import check_shards, frequent, read_stream
+from isoglot.static.token_stream import frequent, read_stream
 from tests.errors import raises
 
 
 @pytest.mark.parametrize("piece", [2**22, 37])
 @pytest.mark.parametrize("boundary", ["document", "sentence"])
 def test_segments_are_those_of_the_shards(given, boundary, piece, monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "_PIECE", piece)
+    monkeypatch.setattr(module, "_CHUNK", piece)
     shards, vocabulary = given
     stream = read_stream(shards, frequent(shards, vocabulary, 3), boundary=boundary, file=tmp_path / "stream")
     special = set(vocabulary.special.values())

@@ -1,19 +1,18 @@
-"""Dictionary switching on the device: words of a row replaced by translations as whole spans, the row packed anew.
+"""Code-switching on the device: words of a row of ids are replaced by translations, and the row is packed again.
 
-The rule is that of Wu et al. (2020) and of :mod:`isoglot.text.code_switching`: a word with an entry is replaced with
-probability ``rate``, the translation drawn by its weight. The cap differs in what it is a share of. The paper and the
-offline rule replace at most 15 % of the words of a batch; here it is 15 % of the words of a *row*, so that a row comes
-out the same however rows are spread over processes. A row's allowance is ``cap * words`` rounded up or down by a draw,
-with just that as its mean: where the cap binds throughout (rate 0.3 and a full dictionary), many rows together have the
-offline share, 15 %, and one row at most one word more. Where the rate alone comes just about to the cap, somewhat fewer
-words are replaced than offline, for a row with many entries cannot use what others leave. As offline, it is the
-smallest draws that stay.
+The rule is :class:`isoglot.text.code_switching.CodeSwitchingRule`. Only the cap differs in what it is a share of: in
+text at most 15 % of the words of a batch are replaced, as in the paper; here it is 15 % of the words of a *row*, so
+that a row does not depend on how rows are divided over ranks. The number of words is ``cap * words``, randomly rounded
+up or down so that its mean is exact: where the cap is always reached (rate 0.3 and a full dictionary), many rows
+together have the same share as text, and one row has at most one word more. Where the rate alone comes close to the
+cap, somewhat fewer words are replaced than in text, since a row with many entries cannot use what others leave.
 
-Draws depend on (seed, language, step, global row, number of the span in the row). What is a word, and where it differs
-from the words of the offline rule, stands in :mod:`.switch_table`. Words are found in a sorted table by a 64-bit hash
-of their ids: with a million forms, one word in 10**13 is taken for another.
+Draws depend on (seed, language, step, row over all ranks, number of the span in the row). :mod:`.code_switching_table`
+says what a word is. Words are found in a sorted table by a 64-bit hash of their ids: with a million forms, one word in
+10**13 is mistaken for another.
 
-All is integer arithmetic on static shapes: nothing waits for the device, and compiled or not the bits are the same.
+Everything is integer arithmetic on static shapes: nothing waits for the device, and the bits are the same compiled or
+not.
 
 Shapes: ``B`` rows, ``S`` ids read for a row, ``T`` ids given, ``W`` spans of a row (S of them, the last ones empty),
 ``N`` forms of words, ``O`` translations, ``V`` vocabulary.
@@ -51,29 +50,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RATE_BITS = 40
-"""A draw is compared with the rate by so many bits."""
+"""Bits of a draw that are compared with the rate."""
 CAP_BITS = 24
 """The cap is a multiple of ``2**-CAP_BITS``."""
-_PLACE_BITS = 20  # two words with one draw are told apart by their place
+_PLACE_BITS = 20  # words with equal draws are ordered by their position
 _BASE = 0xD1342543DE82EF95  # odd, so that its powers have inverses modulo 2**64
 
 
 class CodeSwitchingConfig(Config):
-    """How much is switched on the way to the device."""
+    """Settings of code-switching in pretraining."""
 
     dictionaries: Literal["optional", "required"] = "optional"
-    """whether a run without any dictionary is refused, for recipes that are nothing without one"""
+    """whether a run without a dictionary is refused, for recipes that need one"""
     rate: float = Field(0.3, ge=0, le=1)
-    """the probability that a word with an entry is replaced"""
+    """probability that a word with an entry is replaced"""
     cap: float = Field(0.15, ge=0, le=1)
-    """the largest share of a row's words that may be replaced; 1 is no limit"""
+    """maximum share of a row's words that are replaced; 1: no limit"""
     window: float = Field(1.5, ge=1)
-    """how many ids are read for each id of a row: translations may be shorter than words"""
+    """ids read for each id of a row, since translations may be shorter than words"""
 
 
 @dataclass(frozen=True)
 class Switched:
-    """A batch after switching, and how much was done in each row's window."""
+    """A code-switched batch, and counts of words in each row's window."""
 
     ids_BT: Tensor
     words_B: Tensor
@@ -82,16 +81,16 @@ class Switched:
 
 
 class DeviceSwitcher:
-    """Replaces words in batches of ids of one language.
+    """Code-switching of batches of ids of one language.
 
     Args:
-        table: The words and what they may become.
-        window: The ids read for each row (S).
-        length: The ids given for each row (T).
-        rate: The probability that a word with an entry is replaced.
-        cap: The largest share of a row's words that may be replaced; 1 is no limit.
+        table: The words and their translations.
+        window: Ids read for each row (S).
+        length: Ids returned for each row (T).
+        rate: Probability that a word with an entry is replaced.
+        cap: Maximum share of a row's words that are replaced; 1: no limit.
         seed: The run's seed.
-        device: Where batches are.
+        device: Device of the batches.
 
     Raises:
         ConfigError: The window is shorter than the row or beyond a million, or a share is not between 0 and 1.
@@ -111,8 +110,8 @@ class DeviceSwitcher:
         check_shares(rate=rate, cap=cap)
         if not 1 <= length <= window < 1 << _PLACE_BITS:
             raise ConfigError(
-                f"a row of {length} ids from a window of {window}",
-                remedy=f"a window is as long as the row or longer, and below {1 << _PLACE_BITS:,}",
+                f"rows of {length} ids cannot be read from a window of {window}",
+                remedy=f"use a window at least as long as the row and below {1 << _PLACE_BITS:,}",
                 code="config.invalid-value",
             )
         self.language, self.window, self.length = table.language, window, length
@@ -137,27 +136,27 @@ class DeviceSwitcher:
         self._pool, self._sizes_O, self._offsets_O = pool.to(device), sizes_O.to(device), offsets_O.to(device)
 
     def switched(self, raw_BS: Tensor, step: int | Tensor, rows_B: Tensor) -> Switched:
-        """The batch with words replaced.
+        """Replace words of a batch.
 
         Args:
-            raw_BS: Ids as the stream has them, no special tokens.
-            step: The step: a number, or inside a compiled function a tensor.
+            raw_BS: Ids of the stream, without special tokens.
+            step: The step: a number, or in a compiled function a tensor.
             rows_B: The number of each row among all rows of the step.
 
         Returns:
-            T ids a row, cut where the row ends. Where translations are so much shorter that the window does not fill
-            it, the row goes on with its own beginning.
+            T ids per row. If translations are so much shorter that the window does not fill a row, it continues with
+            its own beginning.
         """
         added = pad((self._values_V[raw_BS] * self._powers_S).cumsum(1), (1, 0))
         starts_BW, stops_BW, words_BW = self._spans(raw_BS, added)
-        # The hash of a span is a polynomial of its ids, from differences of what is added up along the row.
+        # The hash of a span is a polynomial of its ids, computed from differences of prefix sums.
         inverse_BW = self._inverses_S[starts_BW.clamp(max=self.window - 1)]
         hashes_BW = (added.gather(1, stops_BW) - added.gather(1, starts_BW)) * inverse_BW
         form_BW, found_BW = _looked_up(hashes_BW, self._hashes_N)
         with_entry_BW = words_BW & found_BW
 
-        chance = draws(step_key(self._stream, step), rows_B, 1 + 2 * self.window)
-        round_B, whether_BW, which_BW = chance[:, 0], chance[:, 1::2], chance[:, 2::2]
+        drawn = draws(step_key(self._stream, step), rows_B, 1 + 2 * self.window)
+        round_B, whether_BW, which_BW = drawn[:, 0], drawn[:, 1::2], drawn[:, 2::2]
         chosen_BW = self._chosen(with_entry_BW, words_BW.sum(1), whether_BW, round_B)
         wanted_BW = (form_BW << STEP_BITS) + high(which_BW, STEP_BITS)
         option_BW = torch.searchsorted(self._steps_O, wanted_BW, right=True)
@@ -166,9 +165,9 @@ class DeviceSwitcher:
         return Switched(ids_BT, words_BW.sum(1), with_entry_BW.sum(1), chosen_BW.sum(1))
 
     def _spans(self, raw_BS: Tensor, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Where each span of a row starts and stops (both S for those that are not there), and whether it is a word.
+        """Start and stop of each span of a row (both S for missing spans), and whether it is a word.
 
-        The same as :meth:`.switch_table.SwitchTable.spans`.
+        The same as :meth:`.code_switching_table.SwitchTable.spans`.
         """
         traits_BS = self._traits_V[raw_BS]
         before_BS, after_BS = pad(traits_BS[:, :-1], (1, 0)), pad(traits_BS[:, 1:], (0, 1))
@@ -183,7 +182,7 @@ class DeviceSwitcher:
         if self._longest > 1:
             starts_BS |= ((before_BS | traits_BS) & ALONE != 0) & (before_BS & BARE == 0)
             starts_BS &= self._seen(self._joined(starts_BS, added))
-        # The place of each start goes where the span's number says; all else goes to a column that is not read.
+        # Each start is scattered to the number of its span, everything else to a column that is not read.
         number_BS = torch.where(starts_BS, starts_BS.cumsum(1) - 1, self.window + 1)
         edges = torch.full((len(raw_BS), self.window + 2), self.window, device=raw_BS.device)
         edges = edges.scatter(1, number_BS, place_S.expand_as(raw_BS))
@@ -193,33 +192,33 @@ class DeviceSwitcher:
         return starts_BW, stops_BW, whole_BW & head_BS.gather(1, starts_BW.clamp(max=self.window - 1))
 
     def _joined(self, starts_BS: Tensor, added: Tensor) -> Tensor:
-        """Where the longest word of several pieces stops that begins at each place; without one, the next place.
+        """Stop of the longest word of several subwords that begins at each position; the next position without one.
 
-        It begins and stops where spans do.
+        Words begin and stop where spans do.
         """
         place_S = torch.arange(self.window, device=added.device)
         stops_BS = (place_S + 1).expand_as(starts_BS)
         edges = pad(starts_BS, (0, 1), value=True)
         for size in range(2, min(self._longest, self.window) + 1):
-            count = self.window - size + 1  # places that a word of this size fits behind
+            count = self.window - size + 1  # positions with room for a word of this size
             hashes = (added[:, size:] - added[:, :count]) * self._inverses_S[:count]
             found = _looked_up(hashes, self._words_N)[1] & starts_BS[:, :count] & edges[:, size:]
             stops_BS = torch.where(pad(found, (0, size - 1)), place_S + size, stops_BS)
         return stops_BS
 
     def _seen(self, next_BS: Tensor) -> Tensor:
-        """The places that a walk from the first comes to, each telling the next; by strides that double."""
+        """The positions visited by following ``next_BS`` from the first one, by pointer doubling."""
         end = self.window
         next_BS = pad(next_BS, (0, 1), value=end)
         seen_BS = (torch.arange(end + 1, device=next_BS.device) == 0).expand_as(next_BS)
         for _ in range(end.bit_length()):
-            # What was not seen leads to the end, which is not read; no place is written to with two values.
+            # Unvisited positions point to the end, which is not read; no position is written with two values.
             seen_BS = seen_BS | torch.zeros_like(seen_BS).scatter(1, torch.where(seen_BS, next_BS, end), True)
             next_BS = next_BS.gather(1, next_BS)
         return seen_BS[:, :-1]
 
     def _chosen(self, with_entry_BW: Tensor, words_B: Tensor, whether_BW: Tensor, round_B: Tensor) -> Tensor:
-        """The words to replace: draws below the rate, and of those the smallest that the cap allows."""
+        """The words to replace, as :func:`isoglot.text.code_switching.select` does it."""
         draws_BW = high(whether_BW, RATE_BITS)
         picked_BW = with_entry_BW & (draws_BW < self._rate)
         place_W = torch.arange(self.window, device=words_B.device)
@@ -233,7 +232,7 @@ class DeviceSwitcher:
     def _packed(
         self, raw_BS: Tensor, starts_BW: Tensor, stops_BW: Tensor, chosen_BW: Tensor, option_BW: Tensor
     ) -> Tensor:
-        """The first T ids of what the spans have become."""
+        """The first T ids after replacement."""
         option_BW = option_BW.clamp(max=len(self._sizes_O) - 1)
         sizes_BW = torch.where(chosen_BW, self._sizes_O[option_BW], stops_BW - starts_BW)
         ends_BW = sizes_BW.cumsum(1)
@@ -246,13 +245,13 @@ class DeviceSwitcher:
 
 
 def _looked_up(hashes: Tensor, sorted_N: Tensor) -> tuple[Tensor, Tensor]:
-    """The number of each hash in a table, and whether it is there."""
+    """Index of each hash in a sorted table, and whether it is there."""
     numbers = torch.searchsorted(sorted_N, hashes).clamp(max=len(sorted_N) - 1)
     return numbers, sorted_N[numbers] == hashes
 
 
 def span_hashes(spans: Sequence[Sequence[int]]) -> Tensor:
-    """The hash of each of some spans of ids (N), int64: the sum of ``entry(id + 1) * base**place``."""
+    """Hashes of spans of ids (N), int64: the sum of ``entry(id + 1) * base**position``."""
     ids, sizes_N, offsets_N = _flat(spans)
     span = torch.repeat_interleave(sizes_N)
     place = torch.arange(len(ids)) - offsets_N[span]
@@ -261,7 +260,7 @@ def span_hashes(spans: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _flat(lists: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Lists end to end; how long each is, and where it begins."""
+    """Concatenated lists, with the length and offset of each."""
     sizes_N = torch.tensor([len(one) for one in lists])
     return torch.tensor(list(chain.from_iterable(lists))), sizes_N, sizes_N.cumsum(0) - sizes_N
 

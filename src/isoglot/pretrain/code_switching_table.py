@@ -1,30 +1,30 @@
-"""What switching on the device needs to know: which ids make a word, and what each word may become.
+"""Tables for code-switching on the device: which ids make up a word, and what each word may become.
 
-A stream of ids has no blanks to see, but its pieces tell where words begin. By the scheme
-(:mod:`isoglot.vocab.subword_scheme`) no piece has letters or digits together with other signs, so a word begins at a
-piece with the mark ``▁`` and where letters or digits meet signs; what ``unicode`` words
-(:mod:`isoglot.text.cleaning.segmentation`) have inside them, such as the hyphen of *peut-être* and the point of *3.50*,
-joins here too. These are the words of the offline rule but for what a piece cannot show:
+Ids have no blanks, but subwords show where words begin. No subword has letters or digits together with punctuation
+(:mod:`isoglot.vocab.subword_scheme`), so a word begins at a subword with the mark ``▁`` and where letters or digits
+meet punctuation; what ``unicode`` words (:mod:`isoglot.text.cleaning.segmentation`) have inside, such as the hyphen of
+*peut-être* and the point of *3.50*, joins here too. These are the words of
+:class:`isoglot.text.code_switching.Switcher` except for what subwords cannot show:
 
 - French *dort-il* and *est-ce* are one word here and two there, *aujourd'hui* is two here and one there;
-- an elided *l'* or *qu'* is here the word *l* and a sign, and English *don't* is *don*, ``'``, *t*, not *do* and *n't*;
-  so entries such as ``l'``, ``n't``, ``'s`` and ``-il`` find nothing here;
-- an address counts as several words, and a hyphen behind a digit (*1-a*, *a1-b*) parts what it joins there, or not;
-- a character outside the vocabulary and ASCII counts as a letter, be it a sign;
-- a word cut by the edge of a row is no word: it is neither counted nor replaced;
-- a word in mixed case (*cAt*) is looked up as it is written only, where the offline rule tries lower case too.
+- an elided *l'* or *qu'* is the word *l* and punctuation, and English *don't* is *don*, ``'``, *t*, not *do* and *n't*;
+  so entries such as ``l'``, ``n't``, ``'s`` and ``-il`` are never found;
+- an address is several words, and a hyphen after a digit (*1-a*, *a1-b*) separates where it joins there, or joins;
+- a character outside the vocabulary and ASCII counts as a letter, even if it is punctuation;
+- a word cut by the edge of a row is not a word: it is neither counted nor replaced;
+- a word in mixed case (*cAt*) is looked up only as it is written.
 
-Text without blanks, such as Chinese, has no marks to see. There a word is the longest run of at most :data:`LONGEST`
-pieces that is one of the dictionaries, looked for from the left; a piece in no such run is a word by itself, and other
-writing inside (*Python*, *3.5*) has its own words as above. A word that shares a piece with its neighbor is not found,
-nor one with a character that the vocabulary has as bytes only; and a character with an entry is found inside a longer
-word that the dictionaries do not have. So they may have words of weight 0, which are never replaced but are words. Of
-what is found in Chinese (32k BPE, 5,000 words with translations) ``jieba`` calls 62 % words, with 119,000 words of
-weight 0 90 %; of the words that have an entry 82 % and 79 % are found.
+Text without blanks, such as Chinese, has no marks. There a word is the longest run of at most :data:`LONGEST` subwords
+that a dictionary has, from the left; a subword in no such run is a word of its own, and other scripts inside (*Python*,
+*3.5*) have words as above. A word that shares a subword with its neighbor is not found, nor one with a character that
+the vocabulary has only as bytes; and a character with an entry is found inside a longer word that no dictionary has. To
+prevent that, dictionaries may have words of weight 0, which are words but never replaced. Of the words found in Chinese
+(32k BPE, 5,000 words with translations) ``jieba`` agrees with 62 %, and with 119,000 words of weight 0 with 90 %; of
+the words with an entry 82 % and 79 % are found.
 
-Where such text was segmented before it was encoded, one blank between words (``isoglot text segment``; the first paper
-segments Chinese too), marks decide as in any other language; how often the vocabulary's own text has them tells which
-it is. WordPiece, where pieces inside a word are others than at its beginning, always goes by marks.
+If such text was segmented before it was encoded, with blanks between words (``isoglot text segment``; the first paper
+segments Chinese too), marks decide as in any other language; the counts of the vocabulary tell which it is. WordPiece,
+whose subwords inside a word differ from those at its beginning, always goes by marks.
 
 Shapes: ``V`` vocabulary.
 """
@@ -59,51 +59,51 @@ if TYPE_CHECKING:
     from isoglot.vocab.vocabulary import Vocabulary
 
 OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE, ALONE = (1 << bit for bit in range(8))
-"""Traits of a piece: it has the mark; it is of letters or digits; it ends in a letter, in a digit; it joins what has
-letters, digits on both sides; it is the mark alone; it is of letters that are written without blanks, in text that has
-none (then it has no other trait but perhaps the mark)."""
+"""Traits of a subword: it has the mark; it consists of letters or digits; it ends in a letter; in a digit; it joins
+letters on both sides; it joins digits; it is the mark alone; it consists of letters of a script without blanks, in text
+without blanks (then it has no other trait, except perhaps the mark)."""
 LONGEST = 4
-"""Pieces of the longest word that is looked for in text without blanks."""
+"""Maximum subwords of a word in text without blanks."""
 STEP_BITS = 32
 """A translation's probability is a multiple of ``2**-STEP_BITS``."""
 
 
 class Option(NamedTuple):
-    """A translation as it is written in place of one form of a word."""
+    """A translation of one form of a word, with its ids."""
 
     language: str
     written: str
     ids: tuple[int, ...]
     step: int
-    """The probabilities up to this one's, added up; that of the last is ``2**STEP_BITS``."""
+    """Cumulative probability up to this one, times ``2**STEP_BITS``."""
 
 
 class Span(NamedTuple):
-    """A run of ids that belong together."""
+    """A run of ids: a word, or what is between words."""
 
     start: int
     stop: int
     word: bool
-    """Whether it is a whole word, not signs and not cut by the edge of the row."""
+    """Whether it is a complete word: not punctuation, and not cut by the edge of the row."""
 
 
 @dataclass(frozen=True)
 class SwitchTable:
-    """The words of one language's text that can be replaced, by their ids."""
+    """The words of one language that can be replaced, by their ids."""
 
     language: str
     traits: np.ndarray
-    """Of every piece (V), uint8."""
+    """Traits of every subword (V), uint8."""
     entries: Mapping[tuple[int, ...], tuple[Option, ...]]
     left_out: tuple[str, ...]
-    """Words of the dictionaries that are no word as ids, such as ``l'``: they are never replaced."""
+    """Dictionary words that are not a word as ids, such as ``l'``: they are never replaced."""
     longest: int = 1
-    """How many pieces are joined to a word that no mark shows; 1 where words have marks."""
+    """Maximum subwords of a word without marks; 1 where words have marks."""
     known: frozenset[tuple[int, ...]] = frozenset()
-    """Words without translation that pieces are joined to."""
+    """Words without translation, in text without marks."""
 
     def spans(self, ids: Sequence[int]) -> list[Span]:
-        """A row cut into words and what is between them; the plain twin of what the device does."""
+        """Divide a row into words and what is between them; the device does the same."""
         traits = [int(self.traits[index]) for index in ids]
         spans = {span.start: span for span in spans_of(traits)}
         size, start = len(ids), 0
@@ -121,7 +121,7 @@ class SwitchTable:
 
 
 def spans_of(traits: Sequence[int]) -> list[Span]:
-    """The spans of a row, from the traits of its pieces.
+    """Divide a row into spans by the traits of its subwords.
 
     >>> spans_of([OPENS | WORD | LETTER, WORD | LETTER, 0, OPENS | WORD | LETTER])
     [Span(start=0, stop=2, word=True), Span(start=2, stop=3, word=False), Span(start=3, stop=4, word=False)]
@@ -138,7 +138,7 @@ def spans_of(traits: Sequence[int]) -> list[Span]:
 
 
 def _glues(before: int, here: int, after: int) -> bool:
-    """Whether a sign joins what stands around it to one word."""
+    """Whether punctuation joins its neighbors into one word."""
     letters = here & HYPHEN and before & LETTER and after & WORD
     digits = here & POINT and before & DIGIT and after & DIGIT
     return bool(letters or digits) and not (here | after) & OPENS
@@ -150,33 +150,32 @@ def _starts(before: int, here: int, glued: bool) -> bool:
     return bool((before | here) & ALONE) or (not glued and bool((before ^ here) & WORD))
 
 
-# --- making it ---
+# --- building a table ---
 
 
 def build_switch_tables(
     dictionaries: Mapping[tuple[str, str], Iterable[Entry]], vocabulary: Vocabulary, languages: Iterable[str]
 ) -> dict[str, SwitchTable]:
-    """The tables for text of some languages.
+    """Build the tables for text of some languages.
 
-    Each word is looked for as text has it, with the mark and without (behind a bracket): as it is written, Capitalised
-    and in UPPER case, by the precedence of :class:`isoglot.text.code_switching.Switcher` and with its probabilities;
-    the translation gets the word's case and mark. Translations have the ids of their own language's view. Those into a
-    language whose text has no blanks have no mark, as inside such text; those from it into others have one.
+    Words are found with and without the mark (after a bracket) in the forms of :meth:`.CodeSwitchingRule.forms`; the
+    translation gets the word's case and mark. Translations have the ids of their own language's view. Translations into
+    a language without blanks have no mark; those from it into others have one.
 
     Args:
-        dictionaries: As for the switcher; each serves text of either language. Where text has no blanks, a word of
-            weight 0 is a word, and none of its characters is replaced.
-        vocabulary: What the ids of the text come from.
+        dictionaries: Entries by (source, target); each serves text of either language. In text without blanks, a word
+            of weight 0 is a word, and none of its characters is replaced.
+        vocabulary: The vocabulary of the text.
         languages: The languages of the text.
 
     Raises:
-        ConfigError: The vocabulary is a tokenizer from elsewhere or lacks a language, no dictionary has a language,
-            none of its words is a word as ids, or the switcher refuses a dictionary.
+        ConfigError: The vocabulary is an external tokenizer or lacks a language, no dictionary has a language, none of
+            its words is a word as ids, or the rule refuses a dictionary.
     """
     if vocabulary.mode == "given":
         raise ConfigError(
-            "a tokenizer from elsewhere does not show where words begin",
-            remedy="train a vocabulary, or switch the text itself with isoglot text switch",
+            "code-switching does not support external tokenizers, which do not show where words begin",
+            remedy="train a vocabulary, or use isoglot text switch on the text",
             code="config.not-supported",
         )
     entries = {
@@ -225,7 +224,7 @@ def _table(rule: CodeSwitchingRule, pieces: _Pieces, code: str) -> SwitchTable:
 
 
 def _options(candidates: Sequence[Candidate], ids: Iterable[tuple[int, ...]]) -> tuple[Option, ...]:
-    """The translations of a form, with their ids."""
+    """The candidates of a form, with their ids."""
     return tuple(
         Option(one.language, one.written, some, round(one.up_to / candidates[-1].up_to * 2**STEP_BITS))
         for one, some in zip(candidates, ids, strict=True)
@@ -233,7 +232,7 @@ def _options(candidates: Sequence[Candidate], ids: Iterable[tuple[int, ...]]) ->
 
 
 class _Pieces:
-    """The ids of texts without the mark and with it; none is found twice."""
+    """Cache of the ids of texts, without the mark and with it."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -241,7 +240,7 @@ class _Pieces:
         self._known: dict[tuple[str, TextProcessing | None], dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {}
 
     def of(self, texts: Iterable[str], language: str) -> Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]:
-        """By text, in the language's view: these and those asked for before."""
+        """Ids by text in the language's view: these texts and earlier ones."""
         from tokenizers import Tokenizer
 
         processing = self.vocabulary.processing(language)
@@ -251,7 +250,7 @@ class _Pieces:
         tokenizer, known = self._tokenizers[view], self._known.setdefault((view, processing or None), {})
         new = sorted(set(texts) - known.keys())
         normalizer = tokenizer.normalizer
-        tokenizer.normalizer = None  # texts come to it normalized and marked, or not marked
+        tokenizer.normalizer = None  # texts are already normalized, with the mark or without
         marked = [normalizer.normalize_str(processing(text)) for text in new]
         bare = [text.removeprefix(MARK) for text in marked]
         encodings = [tokenizer.encode_batch_fast(some, add_special_tokens=False) for some in (bare, marked)]
@@ -263,7 +262,7 @@ class _Pieces:
 
 @lru_cache(maxsize=10_000)
 def _is_word(traits: tuple[int, ...]) -> bool:
-    """Whether pieces stand for one word wherever they occur: in a row, they are one span, or spans to be joined."""
+    """Whether subwords are one word wherever they occur: one span, or spans to be joined."""
     sign, opens = 0, OPENS
     spans = spans_of([sign, *traits, opens])[1:-1]
     if not spans or spans[0].start != 1 or not all(span.word for span in spans):
@@ -273,10 +272,10 @@ def _is_word(traits: tuple[int, ...]) -> bool:
 
 
 def words_are_marked(vocabulary: Vocabulary, language: str) -> bool:
-    """Whether the words of a language's text have marks: it is written with blanks, or was segmented.
+    """Whether the words of a language have marks: it is written with blanks, or its text was segmented.
 
-    The vocabulary's counts tell what was segmented: of unsegmented Chinese one piece of letters in fifty has the mark,
-    of text with blanks every other one or more.
+    The vocabulary's counts tell: in unsegmented Chinese one subword of letters in fifty has the mark, in text with
+    blanks at least every other one.
     """
     if written_with_blanks(language) or vocabulary.about.get("model") == "wordpiece":
         return True
@@ -291,14 +290,14 @@ def words_are_marked(vocabulary: Vocabulary, language: str) -> bool:
 
 
 def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
-    """The traits of every piece (V), uint8; what joins words is that of the language's ``unicode`` words."""
+    """Traits of every subword (V), uint8; punctuation joins words as in the language's ``unicode`` words."""
     import numpy as np
 
     split = segmenter(language)
     joins = {sign: HYPHEN for sign in "-‑'’" if len(split(f"b{sign}b")) == 1}
     joins |= {sign: joins.get(sign, 0) | POINT for sign in ".,:" if len(split(f"1{sign}1")) == 1}
     wordpiece = vocabulary.about.get("model") == "wordpiece"
-    # A byte below 128 is a character, of which the traits are known; the others are parts of some letter or sign.
+    # A byte below 128 is a character with known traits; others are part of some letter or sign.
     bytes_ = {name: _traits(chr(value), joins) if value < 128 else WORD | LETTER for value, name in enumerate(BYTES)}
     traits = np.zeros(len(vocabulary), dtype=np.uint8)
     for index, piece in enumerate(vocabulary.pieces):
@@ -311,7 +310,7 @@ def traits_of(vocabulary: Vocabulary, language: str) -> np.ndarray:
             if piece.removeprefix(MARK) and all(own[ord(letter)] == OWN for letter in piece.removeprefix(MARK)):
                 traits[index] = traits[index] & OPENS | ALONE
     traits[list(vocabulary.special.values())] = OPENS
-    # WordPiece gives [UNK] for a whole word, mark and all; the others for a character.
+    # [UNK] of WordPiece is a whole word with its mark; of others, a character.
     traits[vocabulary.unknown_id] = WORD | LETTER | (OPENS if wordpiece else 0)
     return traits
 
@@ -329,20 +328,20 @@ def _traits(piece: str, joins: Mapping[str, int]) -> int:
     return opens | joins.get(letters, 0)
 
 
-# --- what it may be used with, and what is remembered ---
+# --- checks and provenance ---
 
 
 def check_switching(plan: SharingPlan) -> None:
-    """Refuse switching where a language's tables have its own ids only: a foreign word would have no vector.
+    """Refuse code-switching if token embeddings or softmax are private: a foreign word would have no vector.
 
     Raises:
-        ConfigError: Token embeddings or the softmax are private.
+        ConfigError: They are private.
     """
     private = [part for part in ("emb", "softmax") if plan.is_private(part)]
     if private:
         raise ConfigError(
-            f"switching puts words of one language into another's text, and {' and '.join(private)} are private",
-            remedy="share them (plan default or sep-l1-3, say), or switch nothing",
+            f"code-switching needs shared embeddings and softmax, and {' and '.join(private)} are private",
+            remedy="share them (plan default or sep-l1-3, say), or pass no dictionary",
             code="config.not-supported",
         )
 
@@ -350,13 +349,11 @@ def check_switching(plan: SharingPlan) -> None:
 def dictionaries_record(
     dictionaries: Mapping[tuple[str, str], Iterable[Entry]], files: Mapping[tuple[str, str], str | Path] | None = None
 ) -> list[UsedDictionary]:
-    """What a model folder keeps of the dictionaries its text was switched by: no score is taken on their words.
-
-    Entries of weight 0 are never used.
+    """Provenance of the dictionaries of a run, so that no test scores their words; entries of weight 0 are not used.
 
     Args:
-        dictionaries: The entries by (source, target).
-        files: Where they were read from; the hash of a dictionary without file is that of its entries.
+        dictionaries: Entries by (source, target).
+        files: The files they were read from; a dictionary without one is hashed by its entries.
 
     Raises:
         StorageError: A file cannot be read.

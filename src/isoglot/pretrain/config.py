@@ -282,20 +282,17 @@ def _mismatch(key: str, expected: str, found: str) -> ConfigError:
     )
 
 
-def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> Vocabulary:
-    """Check that the shards are of their languages and were built with the vocabulary; returns the vocabulary to use.
-
-    If the languages share one view of it and parts are private, the ids of a language are those that occur in its
-    shards.
+def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
+    """Check that shards are of the languages they are named by, and were built with the vocabulary.
 
     Raises:
         ConfigError: Shards of another language or vocabulary, or none at all.
     """
     if not shards:
         raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
-    made = {one.index["vocabulary"]["hash"] for one in shards.values()}
-    if len(made) > 1:
-        ways = ", ".join(f"{code} with {one.index['vocabulary']['hash'][:12]}…" for code, one in shards.items())
+    hashes = {code: one.index["vocabulary"]["hash"] for code, one in shards.items()}
+    if len(set(hashes.values())) > 1:
+        ways = ", ".join(f"{code} with {found[:12]}…" for code, found in hashes.items())
         raise ConfigError(
             f"the shards were built with different vocabularies: {ways}",
             remedy="build all of them with the same one",
@@ -309,6 +306,19 @@ def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], voc
                 code="config.other-language",
             )
         one.check_vocabulary(vocabulary)
+
+
+def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> Vocabulary:
+    """Check that shards and vocabulary fit; returns the vocabulary to use.
+
+    If the languages share one view of it and parts are private, the ids of a language are those that occur in its
+    shards.
+
+    Raises:
+        ConfigError: Shards of another language or vocabulary, or none at all.
+    """
+    check_shards(shards, vocabulary)
+    for code in shards:
         vocabulary.ids_of(code)  # refuses a language it does not have
     apart = config.sharing.private & {"emb", "softmax"} or config.masking.random_from == "language"
     if apart and vocabulary.mode in ("joint", "given"):

@@ -1,9 +1,9 @@
-"""Co-occurrences in the order GloVe learns from them: a grid of blocks.
+"""Co-occurrences as a grid of blocks on disk, in the order in which GloVe trains on them.
 
-Blocks with no row and no column in common can be learned from at the same time (Gemulla et al. 2011), with the same
-result whoever does it. Subwords are dealt to groups by turns, from the most frequent on, so that blocks are of about
-the same size. In a block the pairs of a row stand together, in an order that has nothing to do with frequency; rows
-come in another order in every epoch.
+Blocks without a common row or column can be processed in parallel (Gemulla et al. 2011), with the same result for any
+number of workers. Subwords are assigned to groups in turn, from the most frequent on, so that blocks have about the
+same size. In a block the pairs of a row are contiguous, in an order independent of frequency; the order of rows changes
+in every epoch.
 
 Shape legend: ``K`` pairs of a block, ``R`` rows of a block, ``V`` types.
 """
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from isoglot.static.counting import Rows
 
 PAIR = np.dtype([("row", "<i4"), ("column", "<i4"), ("log", "<f4"), ("weight", "<f4")])
-"""A pair: its numbers, the logarithm of its count, and what it weighs."""
+"""A pair: row and column, the logarithm of its count, and its weight."""
 MOST_GROUPS = 16
 INDEX = "pairs.json"
 
 
 @dataclass(frozen=True)
 class Block:
-    """The pairs of one group of rows and one of columns."""
+    """The pairs of one group of rows and one group of columns."""
 
     pairs_K: np.ndarray
     runs_R: np.ndarray
-    """where the pairs of each row begin, and the end (R + 1)"""
+    """offsets of the pairs of each row, and the end (R + 1)"""
 
     @classmethod
     def of(cls, pairs_K: np.ndarray) -> Block:
-        """A block of pairs whose rows stand together."""
+        """Build a block from pairs sorted by row."""
         rows = pairs_K["row"]
         begins = np.flatnonzero(np.diff(rows, prepend=-1))
         return cls(pairs_K, np.append(begins, len(rows)).astype(np.int64))
@@ -64,12 +64,12 @@ class Blocks:
 
     @property
     def groups(self) -> int:
-        """How many groups there are on a side."""
+        """Number of groups of rows, and of columns."""
         return len(self.grid)
 
 
 def groups_for(types: int) -> int:
-    """How many groups so many types are dealt to."""
+    """Number of groups for a number of types."""
     return max(1, min(MOST_GROUPS, types // 4))
 
 
@@ -85,7 +85,7 @@ def weigh(values_K: np.ndarray, x_max: float, alpha: float) -> np.ndarray:
 def write_blocks(
     counts: Iterable[Rows], types: int, folder: Path, *, x_max: float, alpha: float, progress: Progress = SILENT
 ) -> None:
-    """Bring counts into order on the disk, 16 bytes a pair; ``pairs.json`` is written last.
+    """Write counts as blocks, 16 bytes a pair; ``pairs.json`` is written last.
 
     Raises:
         StorageError: The folder cannot be written to, or the disk is full.
@@ -118,7 +118,7 @@ def write_blocks(
 
 
 def column_ranks(types: int) -> np.ndarray:
-    """Where each column stands in an order that has nothing to do with frequency (V)."""
+    """Rank of each column in an order independent of frequency (V)."""
     mixed = (np.arange(types, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(36)
     ranks = np.empty(types, dtype=np.int32)
     ranks[np.argsort(mixed, kind="stable")] = np.arange(types, dtype=np.int32)
@@ -126,7 +126,7 @@ def column_ranks(types: int) -> np.ndarray:
 
 
 def _dealt(rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs each block gets, and the pairs by block, then by row, then by the rank of the column."""
+    """Number of pairs of each block, and the pairs sorted by block, row and rank of the column."""
     deal = deal_compiled if COMPILED else deal_plain
     lengths, order = deal(rows.rows_K, rows.columns_K, ranks_V, groups)
     values = rows.values()
@@ -138,11 +138,11 @@ def _dealt(rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: fl
 
 
 def open_blocks(folder: Path) -> Blocks | None:
-    """What :func:`write_blocks` wrote, mapped into memory; None if it was cut short or altered."""
+    """Memory-map what :func:`write_blocks` wrote; None if it is incomplete or damaged."""
     if not (folder / INDEX).exists():
         return None
     form = {"types": int, "groups": int, "sizes": [int], "sha256": [str]}
-    index = read_sealed(folder / INDEX, form, remedy="remove the file: the pairs are then dealt again")
+    index = read_sealed(folder / INDEX, form, remedy="remove the file, and the blocks are written again")
     groups, sizes = index["groups"], index["sizes"]
     blocks = []
     for number, (size, sha256) in enumerate(zip(sizes, index["sha256"], strict=True)):

@@ -1,12 +1,12 @@
-"""How often subwords stand near each other, counted exactly in bounded memory.
+"""Co-occurrence counts of subwords, exact and in bounded memory.
 
-There is no hashing and no sorting of pairs: the places of one subword are gone through together, and what stands around
-them is added up in one row of numbers that stays in the processor's cache. A chunk of the stream gives a *run*, the
-rows of all subwords on the disk; runs are merged row by row. Counts are whole numbers of :data:`UNIT`, so however the
-stream is cut and whoever counts, the sums are the same.
+Pairs are neither hashed nor sorted: all positions of one subword are processed together, and their neighbors are summed
+in one row of counters that stays in the cache. A chunk of the stream gives a *run*, the rows of all subwords on disk;
+runs are merged row by row. Counts are integer multiples of :data:`UNIT`, so that sums do not depend on chunks or
+workers.
 
-Memory: 10 bytes for each subword of a chunk, and up to 15 MB for each worker; what is found goes to the disk. Merging
-and ordering take 50 MB. Without numba a chunk is smaller, and takes 80 MB.
+Memory: 10 bytes per subword of a chunk and up to 15 MB per worker; results go to disk. Merging and sorting take 50 MB.
+Without numba chunks are smaller and take 80 MB.
 
 Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs that were met.
 """
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from isoglot.static.token_stream import Stream
 
 UNIT = 232_792_560
-"""What a neighbor at distance 1 counts: divisible by all distances up to 22; from 23 on rounded, by 1e-7 at most."""
-_ROOM = 2**18  # pairs that a worker finds before it writes them, 12 bytes each; up to five such rooms wait
-_PLAIN_CHUNK = 2**16  # subwords of a run at most where numba is missing: the plain twin takes 1.1 KB for each
+"""Count of a neighbor at distance 1: divisible by all distances up to 22; beyond, rounded by at most 1e-7."""
+_ROOM = 2**18  # pairs in a worker's buffer, 12 bytes each; up to five buffers wait to be written
+_PLAIN_CHUNK = 2**16  # maximum subwords of a run without numba, which takes 1.1 KB for each
 
 Weighting = Literal["distance", "flat"]
-"""A neighbor counts one over its distance, or one."""
+"""Whether a neighbor counts 1 / distance, or 1."""
 
 
 class Rows(NamedTuple):
-    """Some rows of the counts, whole: pairs sorted by row, then by column."""
+    """Complete rows of the counts: pairs sorted by row, then by column."""
 
     rows_K: np.ndarray
     columns_K: np.ndarray
@@ -54,14 +54,14 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """What a chunk gave: where each type's pairs begin (V + 1), and the pairs in two files."""
+    """Counts of a chunk: offsets of each type's pairs (V + 1), and the pairs in two files."""
 
     starts_V: np.ndarray
     columns: Path
     units: Path
 
     def rows(self, first: int, last: int) -> Rows:
-        """The rows from one to before another."""
+        """Rows ``first`` to ``last - 1``."""
         begin, end = int(self.starts_V[first]), int(self.starts_V[last])
         lengths = np.diff(self.starts_V[first : last + 1])
         rows_K = np.repeat(np.arange(first, last, dtype=np.int32), lengths)
@@ -73,7 +73,7 @@ def _part(path: Path, kind: type, begin: int, end: int) -> np.ndarray:
 
 
 def neighbor_units(window: int, weighting: Weighting) -> np.ndarray:
-    """What a neighbor at each distance counts; that at 0 is none (W + 1)."""
+    """Count of a neighbor at each distance, from 0 (W + 1)."""
     distances = np.arange(1, window + 1)
     units = np.rint(UNIT / distances) if weighting == "distance" else np.full(window, UNIT)
     return np.concatenate([[0], units]).astype(np.int64)
@@ -92,13 +92,13 @@ def count_pairs(
     """Count all pairs within a window of each other in the same segment, in both directions.
 
     Args:
-        stream: What is counted.
-        folder: Where runs are kept; made if missing.
+        stream: The token stream.
+        folder: Folder of the runs; created if missing.
         window: Subwords on each side.
-        weighting: What a neighbor counts.
-        chunk: Subwords of a run, at most.
-        workers: Threads; the counts do not depend on them.
-        progress: Shows subwords done.
+        weighting: How much a neighbor counts.
+        chunk: Maximum subwords of a run.
+        workers: Number of threads; counts do not depend on it.
+        progress: Progress reporter.
 
     Raises:
         StorageError: The folder cannot be written to, or the disk is full.
@@ -134,7 +134,7 @@ _Found = tuple[int, np.ndarray, np.ndarray, np.ndarray, int]
 def _chunk_rows(
     stream: Stream, begin: int, end: int, units_W: np.ndarray, workers: int, pool: ThreadPoolExecutor
 ) -> Iterator[_Found]:
-    """The rows of what stands at the places of a chunk: neighbors may be outside of it."""
+    """Rows of the subwords in a chunk; their neighbors may be outside of it."""
     window, types = len(units_W) - 1, len(stream.ids_V)
     low, high = max(0, begin - window), min(len(stream), end + window)
     tokens = np.array(stream.tokens_N[low:high])
@@ -154,12 +154,12 @@ def _chunk_rows(
         return rows[0], counts, columns, units, int(begins[rows[1]] - begins[rows[0]])
 
     ranges = list(_ranges(room_V, _ROOM))
-    for group in range(0, len(ranges), 4 * workers):  # a few at a time: what is found waits to be written
+    for group in range(0, len(ranges), 4 * workers):  # a few at a time, since results wait to be written
         yield from pool.map(work, ranges[group : group + 4 * workers])
 
 
 def _ranges(sizes: np.ndarray, room: int) -> Iterator[tuple[int, int]]:
-    """Neighboring rows that have room together; at least one."""
+    """Ranges of consecutive rows that fit into a buffer together; at least one row each."""
     before = np.concatenate([[0], np.cumsum(sizes)])
     first = 0
     while first < len(sizes):
@@ -171,9 +171,9 @@ def _ranges(sizes: np.ndarray, room: int) -> Iterator[tuple[int, int]]:
 def _plain_rows(
     tokens: np.ndarray, starts: np.ndarray, begin: int, end: int, units_W: np.ndarray, types: int
 ) -> _Found:
-    """The plain twin: all pairs at one distance at once, in NumPy."""
+    """The same in NumPy: all pairs at one distance at once."""
     places = np.arange(begin, end)
-    segments = np.searchsorted(starts, places, "right")  # the segment a place is in ends at this start
+    segments = np.searchsorted(starts, places, "right")  # the segment of a position ends at this start
     keys, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for distance in range(1, len(units_W)):
         for near, there in (
@@ -188,7 +188,7 @@ def _plain_rows(
 
 
 def _summed(keys: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each key once, in order, with the sum of its units."""
+    """Distinct keys in order, with the sum of their units."""
     order = np.argsort(keys, kind="stable")
     keys, units = keys[order], units[order]
     new = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -196,7 +196,7 @@ def _summed(keys: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def merged(runs: Sequence[Run], *, room: int = 2**19) -> Iterator[Rows]:
-    """The rows of all runs, added up: some neighboring rows at a time, about ``room`` pairs."""
+    """Yield the summed rows of all runs, about ``room`` pairs at a time."""
     if not runs:
         return
     sizes = sum((np.diff(run.starts_V) for run in runs), start=np.zeros(len(runs[0].starts_V) - 1, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""The loops of counting, merging and ordering, for numba.
+"""Compiled loops (numba) of counting, merging and sorting co-occurrences.
 
 Shape legend: ``N`` places of a chunk, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs, ``M`` runs, ``R`` rows.
 """
@@ -14,7 +14,7 @@ from isoglot.core.optional import compiled
 def place_types(
     tokens: np.ndarray, starts: np.ndarray, begin: int, end: int, window: int, types: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The places of every type between two places, in order.
+    """Positions of every type between two positions, in order.
 
     Args:
         tokens: The types of all places, those around the chunk included.
@@ -60,7 +60,7 @@ def count_rows(
     types: int,
     room: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows of some types: how many pairs each has, their columns in order, and their counts."""
+    """Rows of some types: their numbers of pairs, sorted columns, and counts."""
     lengths = np.zeros(last - first, np.int64)
     columns = np.empty(room, np.int32)
     units = np.empty(room, np.int64)
@@ -91,7 +91,7 @@ def count_rows(
 
 @compiled
 def take_row(sums_V: np.ndarray, met: np.ndarray, found: int, columns: np.ndarray, units: np.ndarray) -> None:
-    """Move the sums of the columns that were met to where they belong, in order; what is left is 0."""
+    """Move the sums of the columns that occurred to the output, sorted, and reset them to 0."""
     if 16 * found > len(sums_V):  # looking at all is faster than sorting
         filled = 0
         for other in range(len(sums_V)):
@@ -110,7 +110,7 @@ def take_row(sums_V: np.ndarray, met: np.ndarray, found: int, columns: np.ndarra
 def add_rows(
     starts_MR: np.ndarray, columns_K: np.ndarray, units_K: np.ndarray, types: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same rows of several runs added up: how many pairs each has, their columns in order, and their counts.
+    """Sum the same rows of several runs: their numbers of pairs, sorted columns, and counts.
 
     Args:
         starts_MR: Where each run's rows begin among the pairs, and their end (M x R + 1).
@@ -144,7 +144,7 @@ def add_rows(
 def deal_compiled(
     rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The order of pairs by block, then by row, then by the rank of the column: dealt twice, nothing is compared.
+    """Order of pairs by block, row and rank of the column, by a radix sort in two passes.
 
     Args:
         rows_K: The rows of the pairs, in order.
@@ -197,6 +197,6 @@ def deal_compiled(
 def deal_plain(
     rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The plain twin: sorted, in NumPy."""
+    """The same in NumPy."""
     blocks = rows_K % groups * groups + columns_K % groups
     return np.bincount(blocks, minlength=groups * groups), np.lexsort((ranks_V[columns_K], rows_K, blocks))

@@ -1,9 +1,7 @@
-"""Word2Vec and fastText by gensim, one epoch at a time, so that what is learned can be written down in between.
+"""Word2Vec and fastText by gensim, one epoch at a time, with checkpoints in between; on subwords, or on whole words.
 
-With one worker the same seed gives the same bits: the vocabulary is handed over in our order, and where gensim hashes
-words it is by a function that does not change from process to process. With more, gensim's workers race.
-
-Word2Vec and fastText on whole words, as published vectors are trained, to stand beside an encoder as a baseline.
+With one worker the same seed gives the same bits: the vocabulary has a fixed order, and words are hashed by a function
+that does not change from process to process. With several, gensim's workers race.
 
 Shapes: ``N`` words of the stream, ``S`` sentences, ``V`` words that have vectors.
 """
@@ -32,18 +30,18 @@ if TYPE_CHECKING:
     from isoglot.static.config import Word2VecConfig
 
 MOST = 1000.0
-"""What no number is to exceed: they stay below 10 at rates up to 0.1, and are thousands at 5."""
+"""Limit of absolute values: they stay below 10 at learning rates up to 0.1, and reach thousands at 5."""
 LONGEST = 10_000  # words of a sentence; gensim silently drops what comes after
 
 
 class Shallow:
-    """A Word2Vec or fastText on the way.
+    """A Word2Vec or fastText model in training.
 
     Args:
-        stream: What it learns from.
-        names: What its subwords are called, by number; fastText looks at the characters.
-        config: How.
-        workers: Threads.
+        stream: The token stream.
+        names: The string of each number in the stream; fastText uses its characters.
+        config: Settings.
+        workers: Number of threads.
 
     Raises:
         MissingPartError: gensim is not installed.
@@ -80,10 +78,10 @@ class Shallow:
         self.model.build_vocab_from_freq(counts, corpus_count=self.parts)
 
     def learn_epoch(self, *, progress: Progress = SILENT) -> None:
-        """Go through the stream once; the step falls from where the last epoch left it.
+        """Train one epoch; the learning rate decays from where the last epoch left it.
 
         Raises:
-            ConfigError: The numbers have run away.
+            ConfigError: The vectors diverged.
         """
         config = self.config
         fall = (config.learning_rate_end - config.learning_rate) / config.epochs
@@ -99,32 +97,32 @@ class Shallow:
                 end_alpha=begin + fall,
             )
         most = np.max([(array.max(), -array.min()) for array in self.arrays().values()])
-        if not most <= MOST:  # nor is what is no number
+        if not most <= MOST:  # also true for NaN
             raise ConfigError(
-                f"epoch {self.epoch + 1}: the vectors have run away, to {most:.3g}",
-                remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
+                f"epoch {self.epoch + 1}: the vectors diverged (largest value {most:.3g})",
+                remedy=f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
                 code="config.diverged",
             )
         self.epoch += 1
 
     def vectors(self) -> np.ndarray:
-        """A vector for each type (V x D), fastText's with the runs of characters."""
+        """The vector of each type (V x D); fastText's include the character n-grams."""
         order = [self.model.wv.key_to_index[name] for name in self.names]
         return np.asarray(self.model.wv.vectors[order], dtype=np.float32)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All numbers that are learned, by name."""
+        """All learned arrays, by name."""
         wv = self.model.wv
         inner = ("vectors_vocab", "vectors_ngrams") if isinstance(self.config, FastTextConfig) else ("vectors",)
         return {**{name: getattr(wv, name) for name in inner}, "syn1neg": self.model.syn1neg}
 
     def chance(self) -> list[Any]:
-        """The state of its random numbers."""
+        """State of the random number generator."""
         kind, keys, *rest = self.model.random.get_state()
         return [kind, keys.tolist(), *rest]
 
     def restore(self, arrays: Mapping[str, np.ndarray], chance: list[Any], epoch: int) -> None:
-        """Go on from what was written down."""
+        """Resume from a checkpoint."""
         for name, here in self.arrays().items():
             here[:] = arrays[name]
         if isinstance(self.config, FastTextConfig):
@@ -135,7 +133,7 @@ class Shallow:
 
 
 class _Sentences:
-    """The stream as gensim reads it, any number of times."""
+    """The stream as an iterable of sentences for gensim."""
 
     def __init__(self, stream: Stream, names: Sequence[str], task: Task) -> None:
         self.stream, self.names, self.task = stream, names, task
@@ -147,7 +145,7 @@ class _Sentences:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    r"""The names, each once: where languages have subwords of the same string, later ones get a mark behind them.
+    r"""Make names unique: where languages have subwords of the same string, later ones get a suffix.
 
     >>> distinct(["a", "b", "a"])
     ['a', 'b', 'a\ue001']
@@ -166,7 +164,7 @@ def stable_hash(word: str) -> int:
 
 
 MOST_WORDS = 200_000
-"""Words that get a vector at most, the most frequent ones: as many as MUSE reads."""
+"""Default maximum number of words, the most frequent ones: as many as MUSE reads."""
 
 
 def train_on_words(
@@ -177,14 +175,14 @@ def train_on_words(
     workers: int = 1,
     progress: Progress = SILENT,
 ) -> Vectors:
-    """Train vectors of words; contexts end with the sentence.
+    """Train vectors of whole words, as published vectors are trained; windows end with the sentence.
 
     Args:
         sentences: Lists of words.
         config: A :class:`Word2VecConfig` or :class:`FastTextConfig`.
-        most: Words that get a vector at most.
-        workers: Threads; the result is the same each time with one only.
-        progress: Shows how far it is.
+        most: Maximum number of words, the most frequent ones.
+        workers: Number of threads; the result is reproducible with one only.
+        progress: Progress reporter.
 
     Returns:
         The words and their vectors, the most frequent first.
@@ -202,7 +200,7 @@ def train_on_words(
 
 
 def word_stream(sentences: Iterable[Sequence[str]], min_count: int, most: int) -> tuple[list[str], Stream]:
-    """The frequent words, most frequent first and of equals the earlier, and the text as their numbers.
+    """The frequent words, sorted by count and then by first occurrence, and the text as their numbers.
 
     >>> words, stream = word_stream([["a", "b"], ["b", "c", "b"]], min_count=1, most=2)
     >>> words, stream.tokens_N.tolist(), stream.starts_S.tolist()

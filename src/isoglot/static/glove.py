@@ -1,4 +1,4 @@
-"""GloVe over blocks of co-occurrences: epochs, workers, and a state that can be written down between epochs."""
+"""GloVe on blocks of co-occurrences, with a state that can be saved between epochs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Glove:
-    """Vectors on the way.
+    """GloVe in training.
 
     Attributes:
-        words: Subwords as words.
-        contexts: Subwords as contexts.
-        epoch: How many epochs are done.
-        losses: The mean loss of a pair in each.
+        words: Word vectors and biases.
+        contexts: Context vectors and biases.
+        epoch: Number of epochs so far.
+        losses: Mean loss of a pair in each epoch.
     """
 
     words: Side
@@ -41,23 +41,23 @@ class Glove:
 
     @classmethod
     def begin(cls, types: int, dimensions: int, seed: int) -> Glove:
-        """Small numbers, as the authors' program draws them."""
+        """Initialize as the authors' program does."""
         sides = [_side(types, dimensions, seed, name) for name in ("words", "contexts")]
         return cls(sides[0], sides[1], 0, [])
 
     def learn_epoch(
         self, blocks: Blocks, config: GloveConfig, *, workers: int = 1, progress: Progress = SILENT
     ) -> float:
-        """Go through all pairs once; returns the mean loss of a pair, each taken before its step.
+        """Train one epoch; returns the mean loss of a pair, computed before its update.
 
-        Blocks with no row and no column in common are learned from at the same time; as they share nothing, the result
-        does not depend on how many workers there are.
+        Blocks without a common row or column are processed in parallel, so the result does not depend on the number of
+        workers.
 
         Raises:
-            ConfigError: The numbers have run away.
+            ConfigError: The loss or the vectors are not finite.
         """
-        chance = random_stream(config.seed, "glove", self.epoch)
-        shifts = chance.permutation(blocks.groups)
+        generator = random_stream(config.seed, "glove", self.epoch)
+        shifts = generator.permutation(blocks.groups)
         total = max(len(blocks), 1)
         loss = 0.0
         label = f"epoch {self.epoch + 1} of {config.epochs}"
@@ -78,7 +78,7 @@ class Glove:
 
             for shift in shifts.tolist():
                 apart = [blocks.grid[group][(group + shift) % blocks.groups] for group in range(blocks.groups)]
-                jobs = [(block, chance.permutation(len(block.runs_R) - 1)) for block in apart]
+                jobs = [(block, generator.permutation(len(block.runs_R) - 1)) for block in apart]
                 for (block, _), found in zip(jobs, pool.map(work, jobs), strict=True):
                     loss += found
                     task.advance(len(block.pairs_K))
@@ -89,7 +89,7 @@ class Glove:
         ):
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the loss is not finite",
-                remedy=f"lower the rate: --set learning_rate={lower_rate(config):g}",
+                remedy=f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
                 code="config.diverged",
             )
         self.epoch += 1
@@ -97,12 +97,12 @@ class Glove:
         return loss
 
     def vectors(self, kind: str = "sum") -> np.ndarray:
-        """A vector for each type (V x D): the sum of its two, or the one as a word."""
+        """The vector of each type (V x D): the sum of word and context vector, or the word vector."""
         found = self.words.vectors_VD
         return found + self.contexts.vectors_VD if kind == "sum" else found.copy()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All numbers, by name."""
+        """All learned arrays, by name."""
         return {
             f"{side}.{name}": array
             for side in ("words", "contexts")
@@ -111,7 +111,7 @@ class Glove:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, np.ndarray], epoch: int, losses: list[float]) -> Glove:
-        """What was written down, as it was."""
+        """Resume from a checkpoint."""
         sides = [
             Side(**{name: np.array(arrays[f"{side}.{name}"]) for name in Side._fields})
             for side in ("words", "contexts")
@@ -120,7 +120,7 @@ class Glove:
 
 
 def _side(types: int, dimensions: int, seed: int, name: str) -> Side:
-    chance = random_stream(seed, "glove", name)
-    vectors = ((chance.random((types, dimensions), dtype=np.float32) - 0.5) / dimensions).astype(np.float32)
-    biases = ((chance.random(types, dtype=np.float32) - 0.5) / dimensions).astype(np.float32)
+    generator = random_stream(seed, "glove", name)
+    vectors = ((generator.random((types, dimensions), dtype=np.float32) - 0.5) / dimensions).astype(np.float32)
+    biases = ((generator.random(types, dtype=np.float32) - 0.5) / dimensions).astype(np.float32)
     return Side(vectors, np.ones_like(vectors), biases, np.ones_like(biases))

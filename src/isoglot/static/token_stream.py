@@ -1,4 +1,4 @@
-"""The subwords of all shards as one stream, those without a vector left out, numbered from the most frequent on.
+"""Token stream: the frequent subwords of all shards, numbered by frequency.
 
 Shape legend: ``N`` subwords of the stream, ``S`` segments (documents or sentences), ``V`` subwords that have vectors.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import InputError
 from isoglot.core.files import storage_error
 
 if TYPE_CHECKING:
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from isoglot.static.config import Boundary
     from isoglot.vocab import Shards, Vocabulary
 
-_PIECE = 2**22  # ids that are looked up together
+_CHUNK = 2**22  # ids that are looked up together
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What vectors are learned from.
+    """Text to train static vectors on.
 
     Attributes:
-        tokens_N: The numbers of the subwords; what was left out leaves no gap, as in word2vec and GloVe.
-        starts_S: Where segments begin, and the end (S + 1).
+        tokens_N: Numbers of the subwords; rare subwords are removed without a gap, as in word2vec and GloVe.
+        starts_S: Offsets of segments, and the end (S + 1).
         ids_V: The id of each number in the vocabulary.
-        counts_V: How often each occurs.
+        counts_V: The count of each number.
     """
 
     tokens_N: np.ndarray
@@ -43,50 +43,32 @@ class Stream:
         return len(self.tokens_N)
 
     def segments(self, longest: int) -> Iterator[np.ndarray]:
-        """The segments that have a token, cut into parts of so many at most."""
+        """Yield the segments that are not empty, cut into parts of at most ``longest`` tokens."""
         for start, stop in zip(self.starts_S[:-1].tolist(), self.starts_S[1:].tolist(), strict=True):
             for first in range(start, stop, longest):
                 yield self.tokens_N[first : min(first + longest, stop)]
 
     def parts(self, longest: int) -> int:
-        """How many parts :meth:`segments` gives."""
+        """Number of parts that :meth:`segments` yields."""
         return int((-(-np.diff(self.starts_S) // longest)).sum())
 
 
-def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
-    """Refuse shards of another language or vocabulary.
-
-    Raises:
-        ConfigError: There are none, or some are not what they are said to be.
-    """
-    if not shards:
-        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
-    for code, one in shards.items():
-        if one.language != code:
-            raise ConfigError(
-                f"{one.folder}: shards of {one.language}, named {code}",
-                remedy=f"write --shards {one.language}=…",
-                code="config.other-language",
-            )
-        one.check_vocabulary(vocabulary)
-
-
 def frequent(shards: Mapping[str, Shards], vocabulary: Vocabulary, min_count: int = 1) -> np.ndarray:
-    """How often each piece of the vocabulary occurs; 0 for those that get no vector.
+    """Counts of the subwords of a vocabulary; 0 for rare subwords and special tokens.
 
     Args:
         shards: The shards of each language.
-        vocabulary: What they were made with.
-        min_count: How often a subword must occur in all languages together; special tokens are left out.
+        vocabulary: The vocabulary they were built with.
+        min_count: Minimum count of a subword over all languages.
 
     Raises:
-        InputError: Nothing is left.
+        InputError: No subword is frequent enough.
     """
     streams = [one.ids() for one in shards.values()]
     counts = np.zeros(len(vocabulary), dtype=np.int64)
     for ids in streams:
-        for start in range(0, len(ids), _PIECE):
-            counts += np.bincount(ids[start : start + _PIECE], minlength=len(counts))
+        for start in range(0, len(ids), _CHUNK):
+            counts += np.bincount(ids[start : start + _CHUNK], minlength=len(counts))
     counts[list(vocabulary.special.values())] = 0
     counts[counts < min_count] = 0
     if not counts.any():
@@ -98,13 +80,13 @@ def frequent(shards: Mapping[str, Shards], vocabulary: Vocabulary, min_count: in
 def read_stream(
     shards: Mapping[str, Shards], counts: np.ndarray, *, boundary: Boundary = "document", file: Path | None = None
 ) -> Stream:
-    """The training text of all languages, one after the other.
+    """Concatenate the training text of all languages.
 
     Args:
         shards: The shards of each language.
-        counts: How often each piece occurs, as :func:`frequent` has it.
-        boundary: What a segment is.
-        file: Where the stream is kept, four bytes a subword; None: in memory.
+        counts: Counts of the subwords (:func:`frequent`).
+        boundary: Whether a segment is a document or a sentence.
+        file: File for the stream, four bytes a subword; None: in memory.
 
     Raises:
         StorageError: The file cannot be written, or the disk is full.
@@ -122,15 +104,15 @@ def read_stream(
 def _numbered(
     shards: Mapping[str, Shards], number: np.ndarray, boundary: Boundary, starts: list[np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """The numbers of the stream, some at a time; where segments end is put into ``starts``."""
+    """Yield the numbers of the stream in chunks, and append the ends of segments to ``starts``."""
     filled = 0
     for one in shards.values():
         ids = one.ids()
         ends = np.cumsum(one.sentence_lengths(), dtype=np.int64)
         if boundary == "document":
             ends = np.concatenate([[0], ends])[np.cumsum(one.document_lengths(), dtype=np.int64)]
-        for start in range(0, len(ids), _PIECE):
-            numbers = number[ids[start : start + _PIECE]]
+        for start in range(0, len(ids), _CHUNK):
+            numbers = number[ids[start : start + _CHUNK]]
             there = numbers >= 0
             before = np.concatenate([[0], np.cumsum(there)])
             inside = ends[np.searchsorted(ends, start, "right") : np.searchsorted(ends, start + len(numbers), "right")]
@@ -140,12 +122,12 @@ def _numbered(
 
 
 def _on_disk(parts: Iterable[np.ndarray], path: Path) -> np.ndarray:
-    """All of them in a file, mapped into memory: written first, for a full disk under a map ends the process."""
+    """Write all chunks to a file and memory-map it; writing to a map would crash on a full disk."""
     try:
         with path.open("wb") as file:
             for part in parts:
                 file.write(part.data)
     except OSError as error:
-        path.unlink(missing_ok=True)  # it is worth nothing, and the record needs room
+        path.unlink(missing_ok=True)  # incomplete, and the run record needs the space
         raise storage_error(error, path, doing="write") from error
     return np.memmap(path, np.int32, "r")

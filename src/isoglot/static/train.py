@@ -1,12 +1,12 @@
-"""Learn static vectors from shards: the path that reads top to bottom, for all three kinds.
+"""Training of static vectors (Word2Vec, GloVe, fastText) on shards, from top to bottom.
 
-In the folder, while it runs::
+The folder of a run::
 
     training.json            settings and hashes of the data, written first: --resume must be given the same
     run.json                 the run record
-    work/                    the stream and GloVe's co-occurrences; gone at the end
-    checkpoints/             the newest states between epochs; gone at the end
-    static.json, …           the vectors, at the end
+    work/                    the token stream and GloVe's co-occurrences; removed at the end
+    checkpoints/             the newest states between epochs; removed at the end
+    static.json, …           the vectors, written at the end
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from isoglot.core.progress import SILENT
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
 from isoglot.model.static_table import TableEncoder, open_table, save_table
+from isoglot.pretrain.config import check_shards
 from isoglot.pretrain.run_folder import FOLDER, MODEL, Checkpoints, check_same
 from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.config import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.counting import count_pairs, merged
 from isoglot.static.gensim_models import Shallow
 from isoglot.static.glove import Glove
-from isoglot.static.token_stream import Stream, check_shards, frequent, read_stream
+from isoglot.static.token_stream import Stream, frequent, read_stream
 from isoglot.text.provenance import merged as merged_provenance
 from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 
@@ -48,14 +49,14 @@ IDENTITY = "training.json"
 WORK = "work"
 _STREAM, _RUNS, _PAIRS = "stream.bin", "runs", "pairs"
 _OF_OTHERS = (WORK, FOLDER, FINISHED, "encoder.json", "pretrain.json")
-"""What is not ours where there is no ``training.json``."""
+"""Files of other runs, if there is no ``training.json``."""
 _FORMAT = 1
 KINDS: dict[str, type[StaticConfig]] = {"word2vec": Word2VecConfig, "glove": GloveConfig, "fasttext": FastTextConfig}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What came out: the vectors, where they are, and what there is to say about them."""
+    """Result of training static vectors."""
 
     table: TableEncoder
     out: Path
@@ -64,7 +65,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class _Work:
-    """What a method is given."""
+    """Input of a training method."""
 
     stream: Stream
     names: list[str]
@@ -75,12 +76,12 @@ class _Work:
     progress: Progress
 
     def until(self, config: StaticConfig, epoch: int) -> range:
-        """The epochs to do now."""
+        """The epochs left to train."""
         last = config.epochs if self.stop_after is None else min(config.epochs, self.stop_after)
         return range(epoch, last)
 
     def keep(self, config: StaticConfig, epoch: int, arrays: Mapping[str, np.ndarray], state: dict[str, Any]) -> None:
-        """Write a checkpoint, if one is due after so many epochs."""
+        """Write a checkpoint if one is due after this epoch."""
         if epoch % config.checkpoint_every == 0 or epoch == self.stop_after:
             self.checkpoints.save(epoch, {name: torch.from_numpy(array) for name, array in arrays.items()}, {}, state)
 
@@ -98,26 +99,26 @@ def train_static(
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Learned | None:
-    """Learn a vector for every subword that is frequent enough, of all languages together.
+    """Train a vector for every frequent subword, on all languages together.
 
     Args:
-        config: How: a :class:`GloveConfig`, :class:`Word2VecConfig` or :class:`FastTextConfig`.
+        config: A :class:`GloveConfig`, :class:`Word2VecConfig` or :class:`FastTextConfig`.
         shards: The shards of each language.
-        vocabulary: What they were made with.
-        out: The folder for the vectors.
-        workers: Threads. GloVe's result does not depend on them; gensim's is the same each time with one only.
-        resume: Go on with what is in the folder; with one worker the bits are those of a run that was not cut short.
-        stop_after: Stop with a checkpoint after so many epochs.
-        command: What the user typed, for the record.
-        progress: Shows how far it is.
-        say: Told what a reader may want to know.
+        vocabulary: The vocabulary they were built with.
+        out: The folder of the run.
+        workers: Number of threads. GloVe's result does not depend on it; gensim's is reproducible with one only.
+        resume: Resume the run in the folder; with one worker it ends with the same bits as an uninterrupted one.
+        stop_after: Number of epochs after which to stop with a checkpoint.
+        command: The command line, for the run record.
+        progress: Progress reporter.
+        say: Receives messages for the user.
 
     Returns:
-        What came out; None if it was stopped before the end.
+        The result; None if it was stopped before the end.
 
     Raises:
-        ConfigError: The folder holds another run, or shards are not what they are said to be.
-        InputError: There is nothing to learn from.
+        ConfigError: The folder holds another run, or shards do not fit their names or the vocabulary.
+        InputError: There is no text to train on.
         MissingPartError: gensim is needed and not installed.
         StorageError: The folder cannot be written to.
     """
@@ -136,7 +137,7 @@ def train_static(
     _open_folder(out, identity, resume=resume)
     if (out / FINISHED).exists():
         table = open_table(out)
-        _clear(out)  # what a run left that was killed between the last two steps
+        _clear(out)  # left by a run killed between its last two steps
         return Learned(table, out, dict(table.about))
     with record_run(out, command=command, seed=config.seed, config=config, device="cpu") as run:
         for one in shards.values():
@@ -163,13 +164,13 @@ def train_static(
 
 
 def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-    """Begin in a folder, or go on there if it is the same work; what is of something else is not touched."""
+    """Start a run in a folder or resume the same run; files of anything else are not touched."""
     path = writable_folder(out) / IDENTITY
     if not path.exists():
         for name in _OF_OTHERS:
             if (out / name).exists():
                 raise ConfigError(
-                    f"{out} holds {name}, which is of something else",
+                    f"{out} holds {name} of another run",
                     remedy="name another --out",
                     code="config.would-overwrite",
                 )
@@ -185,7 +186,7 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
         state = "already" if (out / FINISHED).exists() else "that are not finished"
         raise ConfigError(
             f"{out} holds static vectors {state}",
-            remedy="go on by --resume, or name another --out",
+            remedy="resume with --resume, or name another --out",
             code="config.run-exists",
         )
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
@@ -194,14 +195,14 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
 
 
 def _has_nothing(out: Path) -> bool:
-    """Whether learning ended before it had anything to go on with; what may still run elsewhere has not ended."""
+    """Whether an earlier run ended without a checkpoint; one that may still be running has not ended."""
     if (out / FINISHED).exists() or any((out / FOLDER).glob("step-*")) or not (out / RECORD).exists():
         return False
     return (read_record(out) or {}).get("status") != "running"
 
 
 def _clear(out: Path) -> None:
-    """Remove what learning has made on the way, and nothing else that may be there."""
+    """Remove the intermediate files of a run, and nothing else."""
     made = [out / WORK / name for name in (_STREAM, _RUNS, _PAIRS)]
     for path in (*made, *(out / FOLDER).glob("step-*")):
         if path.is_dir():
@@ -230,7 +231,7 @@ def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]
 
 
 def _counted(config: GloveConfig, work: _Work) -> Blocks:
-    """The co-occurrences: those of a run that was cut short, if it had come that far."""
+    """Count co-occurrences, or open those of an interrupted run."""
     folder = work.folder / _PAIRS
     blocks = open_blocks(folder)
     if blocks is None:
@@ -250,7 +251,7 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
         blocks = open_blocks(folder)
     if not blocks:
         raise InputError(
-            f"no two of {len(work.stream):,} subwords stand near each other",
+            f"no co-occurrences among {len(work.stream):,} subwords",
             remedy="give text with longer documents",
             code="input.too-few",
         )
