@@ -433,7 +433,7 @@ def test_refusals(vocabularies):
     with raises("config.missing-data", "en dictionaries"):
         table_of({("en", "fr"): [Entry("...", "chat")]}, vocabulary, "en")
     given_one = Vocabulary(mode="given", languages=["en", "fr"], views={"": "{}"})
-    with raises("config.not-supported", "tokenizer"):
+    with raises("config.not-supported", "tokenizers"):
         table_of(found, given_one, "en")
     table = table_of(found, vocabulary, "en")
     with raises("config.invalid-value", 9, 8):
