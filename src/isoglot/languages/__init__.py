@@ -1,6 +1,6 @@
-"""Five built-in languages, English, French, German, Russian and Chinese, that speak of one shared world.
+"""Five built-in artificial corpora in English, French, German, Russian and Chinese, about one shared world.
 
-Everything has gold: trees, names, word alignment, inference labels. Nothing is downloaded.
+Everything has gold annotation: trees, named entities, word alignment, inference labels. Nothing is downloaded.
 
 >>> from itertools import islice
 >>> from isoglot.languages import parallel

@@ -1,7 +1,7 @@
-"""The world the five languages speak of: concepts, what kind each is, its topics, and what goes with what.
+"""The world that the built-in languages describe: concepts, their kinds and topics, and which occur together.
 
-Frequencies are Zipfian at every level (topics, actions in a topic, who does what): the order of every list in
-``data/world/`` is the order of frequency. It is this unevenness that lets two languages find each other.
+Frequencies are Zipfian at every level (topics, actions in a topic, participants): lists in ``data/world/`` are sorted
+by frequency. This unevenness is what makes two languages alignable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isoglot.languages.grammars.lexicon import read_table
 
 @dataclass(slots=True, frozen=True)
 class Noun:
-    """A kind of thing."""
+    """Noun concept."""
 
     concept: str
     isa: str
@@ -22,44 +22,44 @@ class Noun:
     sex: str
     """``m`` or ``f`` for people."""
     mass: bool
-    """Not counted: bread, water."""
+    """Mass noun: bread, water."""
     place: bool
-    """One can be there."""
+    """Is a place."""
     unique: bool
-    """There is only one: the sun."""
+    """Unique: the sun."""
     spoken: bool
-    """Has a word; the most general kinds, such as *thing*, only order the others."""
+    """Has a word; the most general concepts, such as *thing*, are for classification only."""
     topics: tuple[str, ...]
 
 
 @dataclass(slots=True, frozen=True)
 class Verb:
-    """An action or a state, with what goes with it, most frequent first."""
+    """Verb concept with its participants, most frequent first."""
 
     concept: str
     frame: str
     """``tr`` takes a patient, ``give`` a recipient too, ``go`` a goal, ``stay`` a place, ``say`` a complement."""
     agents: tuple[str, ...]
     patients: tuple[str, ...]
-    """What it is done to; with ``go`` and ``stay``, the places."""
+    """Patients; with ``go`` and ``stay``, the places."""
     partners: tuple[str, ...]
-    """With ``give`` the recipients, with ``tr`` the instruments."""
+    """Recipients with ``give``, instruments with ``tr``."""
     places: tuple[str, ...]
     topics: tuple[str, ...]
     """Empty: any topic."""
     manner: str
     stative: bool
-    """Lasts rather than happens: Russian says it with the imperfective, and so on."""
+    """Stative or durative: imperfective in Russian."""
     once: bool
-    """Not done again and again: *die*."""
+    """Happens only once: *die*."""
     together: bool
-    """Takes several to do: *meet*."""
+    """Needs several agents: *meet*."""
     opposite: str
 
 
 @dataclass(slots=True, frozen=True)
 class Adjective:
-    """A property, its opposite, and what may have it, most frequent first."""
+    """Adjective concept, its opposite, and the nouns it applies to, most frequent first."""
 
     concept: str
     opposite: str
@@ -68,7 +68,7 @@ class Adjective:
 
 @dataclass(slots=True, frozen=True)
 class Adverb:
-    """A time, a frequency or a manner, and the tenses or the kinds of action it goes with."""
+    """Adverb of time, frequency or manner, and the tenses or verbs it occurs with."""
 
     concept: str
     kind: str
@@ -77,7 +77,7 @@ class Adverb:
 
 @dataclass(slots=True, frozen=True)
 class NamedEntity:
-    """A person, a place or an organisation with a name of its own."""
+    """Named person, place or organization."""
 
     name: str
     kind: str
@@ -108,14 +108,14 @@ class World:
         }
 
     def kinds_of(self, concept: str) -> list[str]:
-        """The concept's more general concepts, nearest first."""
+        """The more general concepts of a concept, nearest first."""
         found = []
         while concept := self.nouns[concept].isa:
             found.append(concept)
         return found
 
     def _expand(self, cell: str) -> tuple[str, ...]:
-        """A list in which a general concept stands for all below it, ``!boy`` takes one out, and ``@ORG`` stays."""
+        """Expand general concepts to all concepts below them; ``!boy`` excludes one, and ``@ORG`` is kept."""
         found: dict[str, None] = {}
         for concept in _split(cell):
             if concept.startswith("!"):
@@ -166,5 +166,5 @@ def _split(cell: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def world() -> World:
-    """The one world, read once."""
+    """The world, read once."""
     return World()

@@ -1,10 +1,10 @@
-"""What the built-in languages yield: documents, parallel sentences, paraphrases, a dictionary.
+"""Generated corpora: documents, parallel sentences, paraphrases and dictionaries of the built-in languages.
 
-Everything is lazy, and the same for the same seed. Each text, and each parallel sentence, has a stream of chance of its
-own, so the thousandth can be had without the others before it changing.
+Everything is lazy, and the same for the same seed. Each document and each parallel sentence has its own random number
+generator, so that it does not depend on the others.
 
-Train, dev and test never share a sentence, in any language: the split is a function of which concepts a sentence
-speaks of (:func:`split_of`), and two sentences that read the same speak of the same concepts.
+Train, dev and test never share a sentence, in any language: the split is a function of the concepts of a sentence
+(:func:`split_of`), and equal sentences have the same concepts.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ def _grammar(code: str) -> Grammar:
 
 
 def split_of(meaning: Meaning) -> Split:
-    """The split a meaning belongs to, by the concepts it speaks of: a twentieth each to dev and test."""
+    """The split of a meaning, by its concepts: 5 % dev, 5 % test."""
     return split_by(" ".join(sorted(_concepts(meaning))))
 
 
 def split_by(key: str) -> Split:
-    """The split a key falls into."""
+    """The split of a key."""
     bucket = crc32(key.encode()) % 20
     return "dev" if bucket == 0 else "test" if bucket == 1 else "train"
 
 
 def _concepts(meaning: Meaning) -> list[str]:
-    """The actions, things and names of a meaning. Numbers, articles, times and manners do not count."""
+    """The verbs, nouns and names of a meaning."""
     found: list[str] = []
     _add_clause(found, meaning.main)
     if meaning.other is not None:
@@ -91,7 +91,7 @@ def _concepts(meaning: Meaning) -> list[str]:
 
 
 def _add_clause(found: list[str], clause: Clause) -> None:
-    # sing and sing_song may be one word in some language: only what stands before the underscore counts.
+    # sing and sing_song may be one word in some language: only the part before the underscore counts
     found.append(clause.predicate.partition("_")[0])
     for phrase in (clause.agent, clause.patient, clause.recipient, clause.instrument, clause.goal, clause.place):
         if phrase is not None:
@@ -125,12 +125,12 @@ def _meaning(sampler: Sampler, split: Split) -> Meaning:
     last, cast = sampler.last, dict(sampler.cast)
     meaning = sampler.meaning()
     while split_of(meaning) != split:
-        sampler.last, sampler.cast = last, dict(cast)  # what is not said cannot be referred to
+        sampler.last, sampler.cast = last, dict(cast)  # a rejected sentence cannot be referred to
         meaning = sampler.meaning()
     return meaning
 
 
-# --- what it yields ---
+# --- corpora ---
 
 
 def documents(
@@ -141,17 +141,17 @@ def documents(
     register: Register | None = None,
     topics: Draw[str] | None = None,
 ) -> Iterator[list[Sentence]]:
-    """Texts of 4 to 9 sentences on one topic, with people and places that recur; without end.
+    """Endless documents of 4 to 9 sentences on one topic, with recurring people and places.
 
-    Texts of two languages with one seed are about different things: they are not parallel.
+    Documents of two languages are not parallel, even with the same seed.
 
     Args:
         language: A built-in language.
-        seed: Same seed, same texts.
-        split: Which part of the world to speak of: train, dev or test.
-        register: ``encyclopaedic`` or ``conversational``; None mixes them, six to four.
-        topics: The topics with their frequencies; None: those of the world. Texts of the same number that have the same
-            topic under two such lists are the same texts.
+        seed: Random seed.
+        split: Train, dev or test.
+        register: ``encyclopaedic`` or ``conversational``. Default: both, in the ratio 6 to 4.
+        topics: The topics with their frequencies. Default: those of the world. Documents of the same index and topic
+            are the same under any two lists.
     """
     made = grammar(language)
     index = 0
@@ -165,7 +165,7 @@ def documents(
 def parallel(
     languages: Sequence[str] = LANGUAGES, *, seed: int = 0, split: Split = "train", register: Register | None = None
 ) -> Iterator[tuple[Sentence, ...]]:
-    """One meaning after another in several languages; without end. :func:`align` gives the gold word alignment."""
+    """Endless parallel sentences; :func:`align` gives their gold word alignment."""
     grammars = [grammar(language) for language in languages]
     for meaning, wording in meanings(seed=seed, split=split, register=register):
         yield tuple(made.render(meaning, wording) for made in grammars)
@@ -174,7 +174,7 @@ def parallel(
 def meanings(
     *, seed: int = 0, split: Split = "train", register: Register | None = None
 ) -> Iterator[tuple[Meaning, Wording]]:
-    """Meanings that stand alone, each with a wording; without end."""
+    """Endless meanings of single sentences, each with a wording."""
     index = 0
     while True:
         sampler = _sampler(register, seed, "sentence", split, index)
@@ -185,7 +185,7 @@ def meanings(
 def paraphrases(
     language: str, *, seed: int = 0, split: Split = "train", register: Register | None = None
 ) -> Iterator[tuple[Sentence, Sentence]]:
-    """Two sentences of one language that say the same in other words or another order; without end."""
+    """Endless pairs of sentences with the same meaning in other words or another order."""
     made = grammar(language)
     for meaning, _ in meanings(seed=seed, split=split, register=register):
         first = made.render(meaning)
@@ -201,28 +201,28 @@ CONTENT = frozenset({"NOUN", "VERB", "ADJ", "ADV", "NUM"})
 
 @dataclass(slots=True, frozen=True)
 class Dictionary:
-    """Word translations with weights; no form of a source word of one part is in the other."""
+    """Word translations with weights; train and test share no source lemma."""
 
     train: list[Entry]
     test: list[Entry]
 
     @property
     def entries(self) -> list[Entry]:
-        """Both parts, by source word."""
+        """Both parts, sorted by source word."""
         return sorted([*self.train, *self.test], key=lambda entry: entry.source)
 
 
 def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_000) -> Dictionary:
-    """Word translations as gold alignment finds them in parallel sentences.
+    """Build a dictionary from the gold alignment of parallel sentences.
 
-    The weight of a translation is its share among the translations of the source word; rare ones are left out.
-    A quarter of the source words, with all their forms, make the test part.
+    The weight of a translation is its share among the translations of the source word; rare ones are dropped. A quarter
+    of the source lemmas are the test part.
 
     Args:
         source: The language of the source words.
         target: The language of the translations.
-        seed: Same seed, same dictionary.
-        sentences: How many sentences it is read off.
+        seed: Random seed.
+        sentences: Number of parallel sentences.
     """
     counts: dict[str, Counter[str]] = {}
     lemmas: dict[str, str] = {}
@@ -241,7 +241,7 @@ def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_0
 
 
 def _word_pairs(left: Sentence, right: Sentence) -> Iterator[tuple[str, str, str]]:
-    """Content words that are each other's only translation: (source word, its lemma, target word), in small letters."""
+    """Content words that are each other's only translation: (source word, its lemma, target word), in lower case."""
     targets = _content_words(right)
     for unit, positions in _content_words(left).items():
         others = targets.get(unit, [])
@@ -251,7 +251,7 @@ def _word_pairs(left: Sentence, right: Sentence) -> Iterator[tuple[str, str, str
 
 
 def _content_words(sentence: Sentence) -> dict[int, list[int]]:
-    """For each unit of meaning, the positions of its content words: not of auxiliaries, particles or articles."""
+    """For each unit of meaning, the positions of its content words."""
     found: dict[int, list[int]] = {}
     for position, (unit, tag) in enumerate(zip(sentence.units, sentence.tags, strict=True)):
         if unit >= 0 and tag in CONTENT:

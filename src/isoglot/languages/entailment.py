@@ -1,10 +1,10 @@
-"""Inference pairs: does the premise entail the hypothesis, contradict it, or neither?
+"""Inference pairs: entailment, neutral or contradiction.
 
-The hypothesis is drawn first, from one distribution whatever the label; then a premise is made that bears the label.
-So nothing in the hypothesis alone gives the label away.
+The hypothesis is drawn first, from the same distribution for every label, and then a premise for the label. So the
+hypothesis alone does not reveal the label.
 
-A clause is made more *specific* by saying more (when, where, how, of what kind) and more *general* by saying less, or
-by a more general word. What is so specifically is so generally; what is not so generally is not so specifically.
+A clause becomes more *specific* by additions (time, place, manner, properties) and more *general* by removals or more
+general words. A specific statement entails the general one; a negated general statement entails the specific one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
 @dataclass(slots=True, frozen=True)
 class InferencePair:
-    """A premise and a hypothesis in one or more languages, and how they are related."""
+    """Premise and hypothesis in one or more languages, with their label."""
 
     label: Label
     premise: tuple[Sentence, ...]
@@ -53,7 +53,7 @@ class InferencePair:
 def inference(
     languages: Sequence[str] = LANGUAGES, *, seed: int = 0, split: Split = "train"
 ) -> Iterator[InferencePair]:
-    """Pairs with their labels, a third of each, in several languages at once; without end."""
+    """Endless labeled pairs in several languages at once; the labels are equally frequent."""
     grammars = [grammar(language) for language in languages]
     index = 0
     while True:
@@ -70,7 +70,7 @@ def inference(
 
 
 class _Writer:
-    """Draws one pair."""
+    """Generator of one pair."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -78,7 +78,7 @@ class _Writer:
         self.world = world()
 
     def hypothesis(self, split: Split) -> Clause:
-        """A clause for which a premise of every label can be made."""
+        """A clause for which there is a premise of every label."""
         while True:
             clause = self.sampler.clause(simple=True)
             if clause.kind == "class" or not isinstance(clause.agent, (Thing, Name)):
@@ -91,7 +91,7 @@ class _Writer:
                 return clause
 
     def premise(self, hypothesis: Clause, label: Label) -> Clause:
-        """A clause that stands in the relation ``label`` to the hypothesis."""
+        """A clause with the given relation to the hypothesis."""
         clause = deepcopy(hypothesis)
         if label == "contradiction":
             self._contradict(clause)
@@ -106,7 +106,7 @@ class _Writer:
             self.random.choice(edits)()
 
     def _entailing(self, clause: Clause) -> list[Edit]:
-        """Edits after which the clause entails what it was before."""
+        """Edits after which the clause entails the original."""
         edits = self._agent_gains_property(clause)
         if not clause.negative:
             return edits + self._additions(clause)
@@ -114,7 +114,7 @@ class _Writer:
         return edits + self._removals(clause) + exclude
 
     def _neutral(self, clause: Clause) -> list[Edit]:
-        """Edits after which the clause tells nothing about what it was before."""
+        """Edits after which the clause is neutral to the original."""
         edits = self._removals(clause) if not clause.negative else self._additions(clause)
         agent = clause.agent
         if isinstance(agent, Thing) and agent.adjective is not None:
@@ -124,7 +124,7 @@ class _Writer:
         return edits
 
     def _contradict(self, clause: Clause) -> None:
-        """What cannot be so when the clause is."""
+        """A clause that contradicts the given one."""
         if clause.negative:
             clause.negative = False
             if self.random.random() < 0.5:
@@ -142,11 +142,11 @@ class _Writer:
             return bool(self.world.adjectives[clause.predicate].opposite)
         if clause.kind == "location":
             return isinstance(clause.place, Thing)
-        # Who sold five did sell three: another number excludes what is said to be so, not what is denied.
+        # who sold five also sold three: another number contradicts a positive statement, not a negated one
         return isinstance(clause.patient, Thing) and clause.patient.count > 0 and not clause.negative
 
     def _exclude(self, clause: Clause) -> None:
-        """Turn the clause into a positive one that excludes it (or, if it was negative, makes it true)."""
+        """Change the clause to a positive one that contradicts it (or, if it was negated, entails it)."""
         clause.negative = False
         if clause.kind == "property":
             clause.predicate = self.world.adjectives[clause.predicate].opposite
@@ -161,17 +161,17 @@ class _Writer:
     def _use_general_word(self, clause: Clause) -> None:
         patient = clause.patient
         if isinstance(patient, Thing) and not patient.definite and not patient.count and (isa := self._isa(patient)):
-            _generalise(patient, isa)
+            _generalize(patient, isa)
 
     def _isa(self, thing: Thing) -> str:
-        """The more general word for a thing that is counted, or not counted, as the thing is."""
+        """A more general noun of the same countability."""
         noun = self.world.nouns[thing.concept]
         if not noun.isa or not self.world.nouns[noun.isa].spoken or self.world.nouns[noun.isa].mass is not noun.mass:
             return ""
         return noun.isa
 
     def _unrelated(self, clause: Clause, agent: Thing) -> list[str]:
-        """Properties the agent may have that say nothing about the clause."""
+        """Properties of the agent that are unrelated to the clause."""
         related = {clause.predicate, agent.adjective}
         if clause.kind == "property":
             related.add(self.world.adjectives[clause.predicate].opposite)
@@ -186,10 +186,10 @@ class _Writer:
         others = self._unrelated(clause, agent)
         return [lambda: setattr(agent, "adjective", self.random.choice(others))] if others else []
 
-    # --- saying more, saying less ---
+    # --- additions and removals ---
 
     def _additions(self, clause: Clause) -> list[Edit]:
-        """Ways to say more."""
+        """Edits that add information."""
         found: list[Edit] = []
         chance = self.random.random
         may_have_time = clause.kind != "property" or clause.predicate in PASSING
@@ -215,7 +215,7 @@ class _Writer:
         return found
 
     def _removals(self, clause: Clause) -> list[Edit]:
-        """Ways to say less."""
+        """Edits that remove information."""
         found: list[Edit] = []
         if clause.time is not None:
             found.append(lambda: setattr(clause, "time", None))
@@ -233,7 +233,7 @@ class _Writer:
             if patient.adjective is not None:
                 found.append(lambda: setattr(patient, "adjective", None))
             if isa := self._isa(patient):
-                found.append(lambda: _generalise(patient, isa))
+                found.append(lambda: _generalize(patient, isa))
         return found
 
 
@@ -241,13 +241,13 @@ def _describe(clause: Clause, adjective: str) -> None:
     clause.kind, clause.predicate, clause.place, clause.time = "property", adjective, None, None
 
 
-def _generalise(thing: Thing, concept: str) -> None:
+def _generalize(thing: Thing, concept: str) -> None:
     thing.concept = concept
     thing.adjective = None
 
 
 def _key(clause: Clause) -> str:
-    """What premise and hypothesis have in common, whatever the label."""
+    """The key of the split: what premise and hypothesis have in common for every label."""
     agent = clause.agent.concept if isinstance(clause.agent, Thing) else getattr(clause.agent, "name", "")
     if clause.kind == "property":
         opposite = world().adjectives[clause.predicate].opposite

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def tree_of(sentence: Sentence, sentence_id: str) -> Tree:
-    """The sentence's tree, with the comments Universal Dependencies asks for; names stand in the last column."""
+    """The CoNLL-U tree of a sentence, with the comments of Universal Dependencies; entities are in the last column."""
     last = len(sentence.words)
     words = []
     for position, (form, lemma, tag, head, relation, entity) in enumerate(
@@ -81,7 +81,7 @@ MOST = 10_000_000
 
 
 class ExportConfig(Config):
-    """What is written, and how much of it."""
+    """Settings of an export."""
 
     languages: tuple[str, ...] = Field(LANGUAGES, min_length=1)
     """The built-in languages to write."""
@@ -93,16 +93,16 @@ class ExportConfig(Config):
     """Sentences of running text in each language, in the training part."""
 
     parallel: int = Field(10_000, ge=1, le=1_000_000)
-    """Sentences in all languages at once, in the training part; as many paraphrases in each language."""
+    """Parallel sentences in the training part, and paraphrases in each language."""
 
     dictionary: int = Field(20_000, ge=1, le=1_000_000)
-    """Parallel sentences that each dictionary is read off."""
+    """Parallel sentences from which each dictionary is built."""
 
     treebank: int = Field(5_000, ge=1, le=1_000_000)
     """Trees in each language, in the training part."""
 
     ner: int = Field(5_000, ge=1, le=1_000_000)
-    """Sentences with labelled names in each language, in the training part."""
+    """Sentences with named entities in each language, in the training part."""
 
     nli: int = Field(6_000, ge=1, le=1_000_000)
     """Inference pairs in each language, in the training part."""
@@ -123,7 +123,7 @@ class ExportConfig(Config):
 
 
 def export(config: ExportConfig, out: str | Path, *, seed: int = 0, progress: Progress = SILENT) -> list[Path]:
-    """Write the folder; the same bytes for the same config and seed. Returns the files written."""
+    """Write the folder, deterministically; returns the files."""
     writer = _Writer(config, writable_folder(out), seed, progress)
     for part in config.parts:
         getattr(writer, part)()
@@ -147,7 +147,7 @@ class _Writer:
     def size(self, split: Split, train: int) -> int:
         return train if split == "train" else self.config.held_out
 
-    # --- the six parts ---
+    # --- parts ---
 
     def text(self) -> None:
         for language in self.config.languages:
@@ -159,7 +159,7 @@ class _Writer:
                 self.written.append(record_path(path))
 
     def _texts(self, language: str, split: Split, size: int) -> Iterator[list[str]]:
-        """Texts until there are that many sentences; the last one is cut to fit."""
+        """Documents with ``size`` sentences in all; the last one is truncated."""
         left = size
         with self.progress.task(f"text {language} {split}", total=size, unit="sentences") as task:
             for document in documents(language, seed=self.seed, split=split, register=self.register):
@@ -222,17 +222,17 @@ class _Writer:
                 rows = (Pair(p.premise[index].text, p.hypothesis[index].text, p.label) for p in pairs)
                 write_inference(self.path("nli", f"{language}.{split}.tsv"), rows)
 
-    # --- streams cut to size ---
+    # --- streams ---
 
     def _annotated(self, part: str, train: int) -> Iterator[tuple[str, Split, Iterable[Sentence]]]:
-        """Each language and split with its sentences; the n-th sentence means the same in every language."""
+        """Sentences of each language and split; the n-th has the same meaning in every language."""
         for language in self.config.languages:
             for split in SPLITS:
                 stream = task_sentences(language, split, seed=self.seed, part=part)
                 yield language, split, self._counted(f"{part} {language} {split}", stream, self.size(split, train))
 
     def _distinct(self, label: str, rows: Iterable[tuple[Sentence, ...]], size: int) -> Iterator[tuple[Sentence, ...]]:
-        """So many rows that differ in their first sentence."""
+        """Rows with distinct first sentences."""
         seen: set[str] = set()
 
         def fresh(row: tuple[Sentence, ...]) -> bool:

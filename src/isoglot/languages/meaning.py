@@ -38,7 +38,7 @@ class Thing:
 
 @dataclass(slots=True)
 class Name:
-    """A named person, place or organisation."""
+    """A named person, place or organization."""
 
     name: str
     unit: int = 0

@@ -1,10 +1,7 @@
-"""Chances: what goes with what in the world, and how often. Every list is Zipfian: the first is commonest.
+"""Random meanings, Zipfian at every level: topics, verbs, participants.
 
-Tables are made when they are first asked for, and kept.
-
-Meanings drawn at random from the world, Zipfian at every level: topics, actions, who does what to whom.
-
-A :class:`Sampler` speaks of one topic in one register and has a cast: a few people, names and places that recur.
+A :class:`Sampler` draws meanings about one topic in one register, with a cast of recurring people, names and places.
+Frequency tables are cached.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ ORG = "@ORG"
 
 
 class Draw(Generic[Item]):
-    """Items with weights, drawn by one random number.
+    """Weighted distribution over items.
 
     >>> Draw(["a", "b"], [3, 1]).at(0.7), Draw(["a", "b"], [3, 1]).at(0.8)
     ('a', 'b')
@@ -55,7 +52,7 @@ class Draw(Generic[Item]):
         self.cumulative = [weight / total[-1] for weight in total[:-1]]
 
     def at(self, chance: float) -> Item:
-        """The item that a number from 0 up to 1 falls on."""
+        """The item for a number from [0, 1)."""
         return self.items[bisect(self.cumulative, chance)]
 
     def __bool__(self) -> bool:
@@ -63,11 +60,11 @@ class Draw(Generic[Item]):
 
 
 def zipf(items: Sequence[Item]) -> Draw[Item]:
-    """Items whose frequency falls with their rank: 1, 1/2, 1/3, ..."""
+    """Distribution with frequencies 1, 1/2, 1/3, ... by rank."""
     return Draw(items, (1 / rank for rank in range(1, len(items) + 1)))
 
 
-# --- what goes with what in a topic; computed once, when first asked for ---
+# --- distributions by topic, cached ---
 
 
 @cache
@@ -93,7 +90,7 @@ def say_draw() -> Draw[Verb]:
 
 @cache
 def role_draw(topic: str, role: tuple[str, ...]) -> Draw[str]:
-    """The concepts that fill a role, those of the topic six times as likely as their rank says."""
+    """The concepts of a role; those of the topic are six times as likely."""
     nouns = world().nouns
     boost = [6.0 if concept == ORG or topic in nouns[concept].topics else 1.0 for concept in role]
     return Draw(role, (weight / rank for rank, weight in enumerate(boost, start=1)))
@@ -101,7 +98,7 @@ def role_draw(topic: str, role: tuple[str, ...]) -> Draw[str]:
 
 @cache
 def name_draw(topic: str, kind: str) -> Draw[str]:
-    """The names of a kind, those tied to the topic far more likely."""
+    """The names of a kind; those of the topic are far more likely."""
     names = [name for name in world().names.values() if name.kind == kind]
     tied = [name.name for name in names if topic in name.topics]
     others = [name.name for name in names if topic not in name.topics]
@@ -113,26 +110,26 @@ def name_draw(topic: str, kind: str) -> Draw[str]:
 def adjective_draw(concept: str) -> Draw[str]:
     """The properties a thing may have."""
     found = [a for a in world().adjectives.values() if concept in a.of]
-    # Every thing has an order of its own, so that what is said of it tells it from the others.
+    # every noun has its own order of adjectives, which distinguishes it from others
     found.sort(key=lambda adjective: crc32(f"{concept} {adjective.concept}".encode()))
     return zipf([adjective.concept for adjective in found]) if found else Draw([], [1.0])
 
 
 @cache
 def time_draw(tense: str) -> Draw[str]:
-    """The times that go with a tense."""
+    """Adverbs of time for a tense."""
     return zipf([a.concept for a in world().adverbs.values() if a.kind == "time" and a.goes_with & {tense, "any"}])
 
 
 @cache
 def frequency_draw() -> Draw[str]:
-    """How often."""
+    """Adverbs of frequency."""
     return zipf([a.concept for a in world().adverbs.values() if a.kind == "frequency"])
 
 
 @cache
 def manner_draw(manner: str) -> Draw[str]:
-    """How it is done."""
+    """Adverbs of manner."""
     found = [a.concept for a in world().adverbs.values() if a.kind == "manner" and manner in a.goes_with]
     return zipf(found) if found else Draw([], [1.0])
 
@@ -158,9 +155,9 @@ PASSING = frozenset(
         *("open", "closed", "tired", "hungry", "quiet", "loud", "dangerous"),
     ]
 )
-"""Properties that come and go, so that one may say when."""
+"""Temporary properties, which allow adverbs of time."""
 FAR = frozenset({"go", "come", "travel_v", "return", "fly"})
-"""Motion that may end at a place with a name."""
+"""Verbs of motion that may have a named goal."""
 SAID_ALREADY = {
     "open": ("open", "closed"),
     "close": ("open", "closed"),
@@ -169,7 +166,7 @@ SAID_ALREADY = {
     "wash": ("clean", "dirty"),
     "clean_v": ("clean", "dirty"),
 }
-"""Properties that would sound odd of what an action is done to."""
+"""Properties that are unusual for patients."""
 COUNTS = zipf((2, 3, 4, 5, 10, 6, 7, 8, 12, 20, 9))
 TENSES: dict[str, Draw[Tense]] = {
     "encyclopaedic": Draw(("past", "present", "future"), (60, 30, 10)),
@@ -179,11 +176,11 @@ KINDS = Draw(("action", "property", "location", "class"), (76, 12, 7, 5))
 
 
 class Sampler:
-    """Draws meanings about one topic in one register, with a cast that recurs.
+    """Random meanings about one topic in one register, with a recurring cast.
 
     Args:
-        random: The only source of chance.
-        topic: What is spoken of.
+        random: Random number generator.
+        topic: The topic.
         register: ``encyclopaedic`` speaks in the third person; ``conversational`` asks, and says I and you.
     """
 
@@ -195,14 +192,14 @@ class Sampler:
         self.world = world()
         self.nouns = self.world.nouns
         self.cast: dict[str, Name | Thing] = {}
-        """The person, the place and the organisation of this text, once they have been named."""
+        """The person, place and organization of this text, once they have been mentioned."""
         self.last: Thing | Name | None = None
-        """Whom the last sentence was about: it may be a pronoun now."""
+        """The subject of the last sentence, which may now be a pronoun."""
 
     # --- whole meanings ---
 
     def meaning(self) -> Meaning:
-        """One sentence's meaning."""
+        """Draw the meaning of a sentence."""
         chance = self.chance
         kind = chance()
         if self.register == "conversational" and kind < 0.25:
@@ -216,7 +213,7 @@ class Sampler:
         return self._done(Meaning(main))
 
     def wording(self) -> Wording:
-        """One of the ways to word a meaning."""
+        """Draw a wording."""
         chance = self.chance
         return Wording(self.bits(16) & self.bits(16), chance() < 0.3, chance() < 0.3)
 
@@ -246,7 +243,7 @@ class Sampler:
         return Meaning(main, link, other)  # type: ignore[arg-type]
 
     def _may_do(self, agent: Thing | Name, clause: Clause) -> bool:
-        """Whether the agent of one clause may be the agent of another one, too."""
+        """Whether the agent of one clause may be the agent of another."""
         if clause.kind == "action" and not isinstance(clause.agent, Pronoun):
             concept = agent.concept if isinstance(agent, Thing) else self.world.names[agent.name].kind
             agents = self.world.verbs[clause.predicate].agents
@@ -268,14 +265,14 @@ class Sampler:
         if isinstance(agent, (Thing, Name)) and _same(agent, inner.agent):
             inner.agent = Pronoun(3, self._several(agent), self._bare(agent))
         if tense == "past":
-            inner.tense, inner.time = "past", None  # so that no language has to shift its tenses
+            inner.tense, inner.time = "past", None  # avoids sequence of tenses
         return Clause("action", verb.concept, agent, complement=inner, tense=tense)
 
     def _asked(self) -> Clause:
-        """A clause with one role asked for, or none: whether it is so."""
+        """A question about a role, or a yes-no question."""
         clause = self._clause_but_class()
         if isinstance(clause.agent, Pronoun) and clause.agent.person == 1:
-            clause.agent = Pronoun(2)  # one asks another, not oneself
+            clause.agent = Pronoun(2)  # questions are not about the speaker
             if isinstance(clause.recipient, Pronoun):
                 clause.recipient = Pronoun(1)
         chance = self.chance()
@@ -297,7 +294,7 @@ class Sampler:
         return clause
 
     def _is_person(self, phrase: Phrase | None) -> bool:
-        """Whether it is one person or several (an organisation is taken for some)."""
+        """Whether it is a person, people or an organization."""
         if isinstance(phrase, Pronoun) and isinstance(phrase.of, Thing):
             phrase = phrase.of
         if isinstance(phrase, Thing):
@@ -307,7 +304,7 @@ class Sampler:
     # --- clauses ---
 
     def clause(self, *, simple: bool = False) -> Clause:
-        """One clause; a simple one has no relative clauses in it."""
+        """Draw a clause; a simple one has no relative clauses."""
         kind = KINDS.at(self.chance())
         if kind == "action":
             return self.action(simple=simple)
@@ -333,13 +330,13 @@ class Sampler:
         return Clause("property", adjective, agent, tense=tense, negative=negative, time=time)
 
     def _can_be_somewhere(self, phrase: Phrase) -> bool:
-        """Things that are not places themselves, people, but not organisations."""
+        """Whether it can be at a place: people and things, but not places and organizations."""
         if isinstance(phrase, Thing):
             return not (self.nouns[phrase.concept].place or self.nouns[phrase.concept].unique)
         return not (isinstance(phrase, Name) and self.world.names[phrase.name].kind == "ORG")
 
     def action(self, *, simple: bool = False, verb: Verb | None = None) -> Clause:
-        """Somebody does something."""
+        """Draw a clause with an action."""
         chance = self.chance
         verb = verb or self._verb()
         tense: Tense = TENSES[self.register].at(chance())
@@ -410,7 +407,7 @@ class Sampler:
         return thing if self.chance() < 0.6 else Both(self.thing(concept, plural=0.0), self._new_name("PER"))
 
     def _cast_member(self, kind: str) -> Phrase:
-        """The person or organisation of this text; a pronoun if the last sentence was about it."""
+        """The person or organization of this text; a pronoun if the last sentence was about it."""
         member = self.cast.get(kind)
         if member is None or self.chance() < 0.25:
             member = self._new_name(kind)
@@ -424,7 +421,7 @@ class Sampler:
         return Name(name_draw(self.topic, kind).at(self.chance()))
 
     def _patient(self, verb: Verb, topic: str, agent: Phrase | None, tense: Tense, *, simple: bool) -> Phrase:
-        """What it is done to: rather something of the agent's own topic, and not the agent itself."""
+        """Draw a patient, preferably of the agent's topic and not the agent itself."""
         chance = self.chance
         taken = agent.concept if isinstance(agent, Thing) else ""
         draw = role_draw(topic, verb.patients)
@@ -458,14 +455,14 @@ class Sampler:
 
     def _place(self, verb: Verb, agent: Phrase | None, topic: str) -> Phrase | None:
         places = verb.places
-        if isinstance(agent, Thing) and not self._is_person(agent):  # animals and things keep to their own places
+        if isinstance(agent, Thing) and not self._is_person(agent):  # only in places of the topic
             places = tuple(place for place in places if topic in self.nouns[place].topics)
         if not places:
             return None
         return self._somewhere(role_draw(topic, places).at(self.chance()), agent)
 
     def _somewhere(self, concept: str, agent: Phrase | None) -> Phrase:
-        """A place, or for people sometimes a place with a name."""
+        """Draw a place, for people sometimes a named one."""
         if self.chance() < 0.2 and self._is_person(agent):
             place = self.cast.setdefault("LOC", self._new_name("LOC"))
             assert isinstance(place, Name)  # noqa: S101 - for the type checker
@@ -473,7 +470,7 @@ class Sampler:
         return self.thing(concept, definite=0.9, plural=0.0, adjective=self.chance() < 0.3)
 
     def thing(self, concept: str, *, definite: float = 0.8, plural: float = 0.2, adjective: bool = True) -> Thing:
-        """A noun phrase for a concept: definite or plural with that chance, perhaps counted, perhaps described."""
+        """Draw a noun phrase of a concept, with given probabilities of being definite or plural."""
         chance = self.chance
         noun = self.nouns[concept]
         thing = Thing(concept, definite=noun.unique or chance() < definite)
@@ -486,7 +483,7 @@ class Sampler:
         return thing
 
     def _add_relative(self, thing: Thing, tense: Tense) -> None:
-        """Say more of a thing, in a clause in which it is the agent or the patient."""
+        """Add a relative clause in which the noun is the agent or the patient."""
         subject = self.chance() < 0.6
         for _ in range(4):
             verb = verb_draw(self.topic).at(self.chance())

@@ -1,4 +1,4 @@
-"""A sentence of one language with its tree, its names and its links to the meaning; and how one is put together."""
+"""Sentence with its tree, entities and links to the meaning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isoglot.text.cleaning.segmentation import Words
 
 @dataclass(slots=True)
 class Sentence:
-    """Words in order, with everything known about each.
+    """Annotated sentence.
 
     ``words`` are syntactic words in the sense of Universal Dependencies; French ``du`` is two (``de``, ``le``), with
     the written form in ``fused``. ``heads`` count from 1, 0 is the root.
@@ -33,12 +33,12 @@ class Sentence:
     fused: dict[int, tuple[int, str]] = field(default_factory=dict)
     """First position → (last position, written form) of words that are written as one."""
 
-    # --- putting a sentence together ---
+    # --- construction ---
 
     def add(
         self, word: str, lemma: str, tag: str, relation: str, unit: int = -1, head: int = 0, entity: str = "O"
     ) -> int:
-        """Append a word and return its position, from 1. Its head may be set later, with :meth:`attach`."""
+        """Append a word; returns its position, from 1. Its head may be set later with :meth:`attach`."""
         self.words.append(word)
         self.lemmas.append(lemma)
         self.tags.append(tag)
@@ -49,29 +49,29 @@ class Sentence:
         return len(self.words)
 
     def attach(self, position: int, head: int, relation: str | None = None) -> None:
-        """Hang the word at a position under a head, with a relation (None: the one it has)."""
+        """Set the head of a word, and its relation unless it is None."""
         self.heads[position - 1] = head
         if relation is not None:
             self.relations[position - 1] = relation
 
     def glue(self, position: int) -> None:
-        """No blank follows the word at this position."""
+        """Mark that no blank follows a word."""
         self.glued.add(position)
 
     def fuse(self, first: int, last: int, form: str) -> None:
-        """The words from first to last are written as one form."""
+        """Mark words that are written as one form."""
         self.fused[first] = (last, form)
 
-    # --- looking at it ---
+    # --- access ---
 
     def tokens(self) -> list[str]:
-        """What is written: words, with fused ones as their one form."""
+        """The written tokens: words, with fused words as one form."""
         if not self.fused:
             return self.words
         return [form for form, _, _ in self.spans()]
 
     def spans(self) -> list[tuple[str, int, int]]:
-        """Each written token with the positions, from 1, of its first and last word."""
+        """Written tokens with the positions, from 1, of their first and last word."""
         spans = []
         position = 1
         while position <= len(self.words):
@@ -82,7 +82,7 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The sentence as it is written."""
+        """The text of the sentence."""
         parts = []
         for form, _, last in self.spans():
             parts.append(form)
@@ -91,22 +91,22 @@ class Sentence:
         return "".join(parts).rstrip()
 
     def token_units(self) -> list[set[int]]:
-        """For each written token, the units of meaning it expresses."""
+        """The units of meaning of each written token."""
         units = self.units
         return [{u for u in units[first - 1 : last] if u >= 0} for _, first, last in self.spans()]
 
     def token_entities(self) -> list[str]:
-        """For each written token, its entity label."""
+        """The entity label of each written token."""
         return [self.entities[first - 1] for _, first, _ in self.spans()]
 
     @property
     def has_name(self) -> bool:
-        """Whether there is a named entity in it."""
+        """Whether it contains a named entity."""
         return any(entity != "O" for entity in self.entities)
 
 
 def written_words(sentence: Sentence) -> Words:
-    """The written tokens of a sentence, with the blanks its text has.
+    """The written tokens of a sentence, with the blanks of its text.
 
     Joined, they are :attr:`Sentence.text`.
     """

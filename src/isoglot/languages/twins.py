@@ -1,15 +1,13 @@
-"""Twins: a text as another language would have it that differs in one known way, with its gold word alignment.
+"""Twins: artificial languages that differ from a real one in one known way, with gold word alignment.
 
-``shift`` is the same text in a private script, so that nothing of its surface is shared (the fake language of K et al.,
-2020). ``order`` is the same words in another order, by a dial from 0 to 1 or by a named rule. ``frequency`` keeps
-nothing but how often each word occurs.
+``shift`` is the same text in a private script, so that no characters are shared (the fake language of K et al., 2020).
+``order`` has the same words in another order, by a degree from 0 to 1 or by a rule. ``frequency`` keeps only the word
+frequencies.
 
 >>> list(twin([["The", "cat", "sees", "me", "."]], "order"))
 [Twin(tokens=['me', 'sees', 'cat', 'The', '.'], alignment=[(0, 3), (1, 2), (2, 1), (3, 0), (4, 4)])]
 >>> [unshift(token) for token in next(twin([["The", "cat"]], "shift")).tokens]
 ['The', 'cat']
-
-The twin of a text in files, with its gold word alignment beside it.
 """
 
 from __future__ import annotations
@@ -39,13 +37,13 @@ if TYPE_CHECKING:
 Kind = Literal["shift", "order", "frequency"]
 Order = Literal["blend", "verb-last", "head-final", "reversed", "permuted"]
 
-# A subtag of a language code has 8 letters at most.
+# a subtag of a language code has at most 8 letters
 _SUBTAGS = {"shift": "shift", "order": "order", "frequency": "freq"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A token list with its tree, for the orders that need one."""
+    """Tokens with their tree, for orders that need one."""
 
     tokens: Sequence[str]
     heads: Sequence[int]
@@ -56,11 +54,11 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A sentence of the twin, and which token of it stands for which of the original."""
+    """Sentence of a twin, aligned to the original."""
 
     tokens: list[str]
     alignment: list[tuple[int, int]]
-    """(position in the original, position in the twin), from 0; empty where nothing corresponds."""
+    """(position in the original, position in the twin), from 0; empty if nothing corresponds."""
 
 
 def twin(
@@ -73,26 +71,25 @@ def twin(
     kept: float = 0.0,
     seed: int = 0,
 ) -> Iterator[Twin]:
-    """The twin of each sentence, in order.
+    """Convert sentences to those of a twin.
 
     Args:
-        sentences: Token lists, of a built-in language or of any text; with trees for some orders.
+        sentences: Lists of tokens; some orders need trees.
         kind: ``shift``, ``order`` or ``frequency``.
-        degree: For ``blend``: the expected share of word pairs that stand the other way round. 0 changes nothing, 1
-            reverses the sentence. A sentence's share never falls as the degree rises.
+        degree: For ``blend``: the expected share of word pairs in reverse order. 0 changes nothing, 1 reverses the
+            sentence. The share of each sentence grows monotonically with the degree.
         order: ``blend``; ``reversed``; ``permuted``, at random; ``head-final``, every head after its dependents;
             ``verb-last``, only verbs after theirs, and a copula after its predicate. Punctuation at the end of a
             sentence stays there in each of them.
-        counts: For ``frequency``: how often each token is to occur, in proportion. Left out, the sentences are counted,
-            which takes a first pass over them.
-        kept: For ``shift``: the share of words, counted once each, that stay as they are: anchors. A word is kept or
-            not wherever it occurs, in upper or lower case, and one kept at a share is kept at every larger one.
-        seed: Chooses among the permutations, the resampled tokens and the words that are kept. A sentence's order
-            depends on the seed and its words alone, wherever it stands.
+        counts: For ``frequency``: relative frequencies of tokens. Default: counted in a first pass over the sentences.
+        kept: For ``shift``: the share of word types that stay as they are (anchors). It is decided per word type,
+            ignoring case; a word kept at one share is kept at every larger one.
+        seed: Random seed of permutations, resampled tokens and kept words. The order of a sentence depends on the seed
+            and its words only.
 
     Raises:
-        ConfigError: There is no such kind, order or degree, or an order needs trees and has none.
-        InputError: The heads of a sentence make no tree.
+        ConfigError: The kind, order or degree is invalid, or an order needs trees.
+        InputError: The heads of a sentence form no tree.
     """
     _check_options(kind, degree, order, counts, kept)
     if kind == "shift":
@@ -111,13 +108,13 @@ def twin(
 
 
 def twin_code(language: str, kind: Kind) -> str:
-    """The language code of a twin: a private-use tag of the language it comes from.
+    """The language code of a twin: a private-use tag of the original language.
 
     >>> twin_code("eng", "shift"), twin_code("de", "frequency"), twin_code("en-x-shift", "order")
     ('en-x-shift', 'de-x-freq', 'en-x-shift-order')
 
     Raises:
-        ConfigError: There is no such language or kind.
+        ConfigError: The language or kind is unknown.
     """
     if kind not in _SUBTAGS:
         raise ConfigError(
@@ -128,13 +125,13 @@ def twin_code(language: str, kind: Kind) -> str:
 
 
 def as_twin(words: Sequence[str], tags: Iterable[str]) -> list[str]:
-    """The words as the twin of some tags has them, one change after the other: those of ``en-x-shift-order``.
+    """Convert words to those of a twin by its tags, in order, such as those of ``en-x-shift-order``.
 
     >>> [unshift(word) for word in as_twin(["The", "cat", "."], ["order", "shift"])]
     ['cat', 'The', '.']
 
     Raises:
-        ConfigError: A tag is none of ``shift`` and ``order``: no other twin says the same word for word.
+        ConfigError: A tag is not ``shift`` or ``order``: other twins have no word alignment.
     """
     found = list(words)
     for tag in tags:
@@ -208,16 +205,16 @@ def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:
 
 # --- shift: the private script ---
 #
-# U+0000..FFFF take plane 15, U+10000..1FFFF plane 16, both private use. The rest (rare Chinese characters, mostly) has
-# no private plane left to go to and takes two characters of the private use area below U+F900, as surrogates do in
-# UTF-16. So every text has a twin, no two the same one, and none has a character of any real script in it.
+# U+0000..FFFF map to plane 15, U+10000..1FFFF to plane 16, both private use. The rest (mostly rare Chinese characters)
+# maps to two characters of the private use area below U+F900, like surrogates in UTF-16. So the mapping is injective
+# and its result has no character of a real script.
 
 _BASIC, _SUPPLEMENT = 0xF0000, 0x100000
 _LEAD, _TRAIL, _TRAIL_END = 0xE000, 0xE100, 0xF100
 
 
 class _PrivateScript(dict[int, str]):
-    """For ``str.translate``: works out a character when it is first met."""
+    """Mapping for ``str.translate``, computed on demand."""
 
     def __missing__(self, code: int) -> str:
         if code < 0x10000:
@@ -235,10 +232,10 @@ _PRIVATE_SCRIPT = _PrivateScript()
 
 
 def shift(text: str) -> str:
-    """The text in the private script: every character, blanks and punctuation too, becomes another, one to one.
+    """Convert text to the private script, character by character, including blanks and punctuation.
 
-    Upper and lower case stay as far apart as they were. Private characters have the category ``Co``: a tokenizer that
-    cleans its text of the categories ``C``, as Hugging Face's for BERT does, removes them all.
+    Private-use characters have the category ``Co``: tokenizers that remove the categories ``C``, like Hugging Face's
+    for BERT, remove them all.
 
     >>> [hex(ord(character)) for character in shift("Aa")]
     ['0xf0041', '0xf0061']
@@ -247,7 +244,7 @@ def shift(text: str) -> str:
 
 
 def unshift(text: str) -> str:
-    """What :func:`shift` made the text from.
+    """Invert :func:`shift`.
 
     Raises:
         InputError: The text is not in the private script.
@@ -278,7 +275,7 @@ def _shifted(tokens: Sequence[str], kept: float, seed: int) -> Twin:
 
 @lru_cache(maxsize=1 << 16)
 def _place(word: str, seed: int) -> float:
-    """Where a word stands between 0 and 1 among those that may be kept."""
+    """The rank of a word, from 0 to 1, among those that may be kept."""
     return derive_seed(seed, "twin", "kept", word) / (LARGEST_SEED + 1)
 
 
@@ -289,7 +286,7 @@ def _ordered(sentence: Sequence[str] | Parsed, order: Order, degree: float, seed
     tokens = _tokens(sentence)
     size = len(tokens)
     while size and _is_punctuation(tokens[size - 1]):
-        size -= 1  # what stands at the end of the sentence is not moved
+        size -= 1  # final punctuation is not moved
     if order == "blend":
         draws = random_stream(seed, "twin", "blend", *tokens).random(size).tolist() if 0 < degree < 1 else []
         sources = _blend(size, degree, draws)
@@ -298,7 +295,7 @@ def _ordered(sentence: Sequence[str] | Parsed, order: Order, degree: float, seed
     elif order == "permuted":
         sources = random_stream(seed, "twin", "permuted", *tokens).permutation(size).tolist()
     else:
-        sources = _linearise(sentence, size, order)
+        sources = _linearize(sentence, size, order)
     sources += range(size, len(tokens))
     return Twin([tokens[source] for source in sources], sorted((source, place) for place, source in enumerate(sources)))
 
@@ -308,11 +305,11 @@ def _is_punctuation(token: str) -> bool:
 
 
 def _blend(size: int, degree: float, draws: Sequence[float]) -> list[int]:
-    """Mallows' model by repeated insertion: of all models with that expected Kendall tau distance, the least committed.
+    """Mallows' model by repeated insertion: the maximum-entropy model of an expected Kendall tau distance.
 
-    Each position in turn jumps back over some of those before it; how many is drawn from a geometric distribution cut
-    off at their number. A larger degree makes every jump at least as long, for the same draws, so that the distance
-    grows with the degree in every single sentence and not only on average.
+    Each position jumps back over some of those before it; the number is drawn from a truncated geometric distribution.
+    With the same draws, a larger degree makes every jump at least as long, so the distance grows with the degree in
+    every sentence.
     """
     if degree == 0:
         return list(range(size))
@@ -328,13 +325,13 @@ def _blend(size: int, degree: float, draws: Sequence[float]) -> list[int]:
 
 
 def _jumps(size: int, degree: float, draws: Sequence[float]) -> list[int]:
-    """For each position how many before it it jumps over, at a degree up to 1/2; ``draws`` are uniform from 0 to 1."""
+    """The jump length of each position for a degree up to 1/2; ``draws`` are uniform from 0 to 1."""
     if degree == 0:
         return [0] * size
     decay = _decay(size, degree)
     jumps = []
     for position, draw in enumerate(draws):
-        if decay:  # the inverse of the distribution function 1 - exp(-decay * jumps), cut off
+        if decay:  # inverse of the truncated distribution function 1 - exp(-decay * jumps)
             jump = int(-math.log1p(draw * math.expm1(-decay * (position + 1))) / decay)
         else:
             jump = int(draw * (position + 1))
@@ -344,7 +341,7 @@ def _jumps(size: int, degree: float, draws: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _decay(size: int, degree: float) -> float:
-    """The decay of jump lengths at which the expected share of turned pairs is the degree; 0: all alike, share 1/2."""
+    """The decay of jump lengths for which the expected share of reversed pairs is the degree; 0 gives 1/2."""
     wanted = degree * size * (size - 1) / 2
     low, high = 0.0, 64.0
     for _ in range(60):
@@ -353,7 +350,7 @@ def _decay(size: int, degree: float) -> float:
             low = middle
         else:
             high = middle
-    return high if high > 1e-6 else 0.0  # below that, rounding errors would be all there is
+    return high if high > 1e-6 else 0.0  # below that, rounding errors dominate
 
 
 def _expected_inversions(size: int, decay: float) -> float:
@@ -363,8 +360,8 @@ def _expected_inversions(size: int, decay: float) -> float:
     return total
 
 
-def _linearise(sentence: Sequence[str] | Parsed, size: int, order: Order) -> list[int]:
-    """The first ``size`` positions in the order their tree gives them, each with its dependents around it."""
+def _linearize(sentence: Sequence[str] | Parsed, size: int, order: Order) -> list[int]:
+    """The first ``size`` positions in the order of their tree, each with its dependents around it."""
     if not isinstance(sentence, Parsed):
         raise ConfigError(
             f"the order {order} needs trees",
@@ -379,7 +376,7 @@ def _linearise(sentence: Sequence[str] | Parsed, size: int, order: Order) -> lis
         )
     dependents = _dependents(sentence, size)
     sources: list[int] = []
-    # A stack instead of recursion: a chain of a thousand words is a tree too. True marks a word whose turn has come.
+    # a stack instead of recursion, for deep trees; True marks a word to be output
     stack = [(root, False) for root in reversed(dependents[0])]
     while stack:
         position, ready = stack.pop()
@@ -398,9 +395,9 @@ def _linearise(sentence: Sequence[str] | Parsed, size: int, order: Order) -> lis
 
 
 def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
-    """For each of the first ``size`` positions, from 1, those that hang under it; under 0 the roots.
+    """The dependents of each of the first ``size`` positions, from 1; those of 0 are the roots.
 
-    What hangs under the final punctuation hangs under whatever that does.
+    Dependents of final punctuation are attached to its head.
     """
     heads = sentence.heads
     if len(heads) != len(sentence.tokens) or not all(0 <= head <= len(heads) for head in heads):
@@ -417,15 +414,15 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
             head = heads[head - 1]
             steps += 1
         if head > size:
-            break  # a cycle within the final punctuation, found below: this one is not reached
+            break  # a cycle within the final punctuation, reported below
         dependents[head].append(position)
     reached = list(dependents[0])
-    for position in reached:  # grows as it goes
+    for position in reached:  # grows while iterating
         reached.extend(dependents[position])
     if len(reached) != size:
         raise InputError(
             f"the heads {shown(list(heads))} have a cycle",
-            remedy="hang every token under the root at last",
+            remedy="attach every token to the root, directly or indirectly",
             code="input.malformed-tree",
         )
     return dependents
@@ -439,7 +436,7 @@ def _resampled(sentences: Iterable[Sequence[str] | Parsed], counts: Mapping[str,
 
     words = sorted(counts)
     bounds_V = np.cumsum([counts[word] for word in words])
-    # One stream for the whole text: a sentence that comes twice is resampled twice, or its copies would stay alike.
+    # one generator for the whole text, so that repeated sentences are resampled differently
     stream = random_stream(seed, "twin", "frequency")
     for sentence in sentences:
         size = len(_tokens(sentence))
@@ -467,24 +464,24 @@ def twin_files(
     skip: Skip | None = None,
     progress: Progress = SILENT,
 ) -> RewriteReport:
-    """Write the twin of a text: words with one blank between them, documents apart.
+    """Write the twin of a text, with one blank between words and blank lines between documents.
 
     Args:
-        paths: The text, one file after the other.
-        target: The twin's file.
-        language: The language of the text, which says how words are found.
-        kind: See :func:`twin`, as for ``degree``, ``order``, ``kept`` and ``seed``.
-        degree: How far word order is from the text's.
-        order: How it differs; those that need trees cannot be had from plain text.
-        kept: The share of words that stay as they are.
-        alignment: Where the links between words go, in the Pharaoh format, one line for each line of the twin.
-        seed: Same seed, same twin.
+        paths: The files of the text.
+        target: The file of the twin.
+        language: The language of the text, for word segmentation.
+        kind: As for :func:`twin`, like ``degree``, ``order``, ``kept`` and ``seed``.
+        degree: Distance of the word order.
+        order: The order; those that need trees are not available for plain text.
+        kept: The share of word types that stay as they are.
+        alignment: File for the word alignment in the Pharaoh format, one line per line of the twin.
+        seed: Random seed.
         skip: Tolerance for malformed lines. Default: raise at the first.
         progress: Progress reporter.
 
     Raises:
         CorruptFileError: A file has changed since its record was written.
-        ConfigError: There is no such kind, order, degree or share, or the order needs trees.
+        ConfigError: The kind, order, degree or share is invalid, or the order needs trees.
         InputError: A line is not UTF-8 text.
         StorageError: A file cannot be read or written.
     """
@@ -502,7 +499,7 @@ def twin_files(
         nullcontext() if alignment is None else line_writer(alignment) as links,
         progress.task(f"twin {language}", total=None, unit="lines") as task,
     ):
-        for other in twins:  # one without words ends a document
+        for other in twins:  # a line without words ends a document
             writer.write(" ".join(other.tokens))
             report.words += len(other.tokens)
             if links is not None and other.tokens:
@@ -517,7 +514,7 @@ def twin_files(
 def _twin_provenance(
     paths: Sequence[str | Path], language: str, kind: Kind, *, degree: float, order: Order, kept: float, seed: int
 ) -> Provenance:
-    """The text's provenance; its dictionaries are also those of the twin, in the words the twin has for theirs."""
+    """The provenance of the text; its dictionaries also count for the twin, with the words converted."""
     options = {"degree": degree, "order": order, "kept": kept, "seed": seed}
     step = {"step": "twin", "language": language_code(language), "kind": kind, "words_by": word_method(language)}
     found = derived(paths, step | options)
