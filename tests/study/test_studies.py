@@ -189,6 +189,15 @@ def test_studies_of_other_budgets_are_not_merged(tmp_path: Path) -> None:
     assert _measured_arms(merged) == {"default", "no-anchors"}
 
 
+def test_a_study_that_recorded_no_settings_can_be_added_to(tmp_path: Path) -> None:
+    old = Study.create(tmp_path / "old", _arm("default"))
+    del old.about["settings"]
+    old.save()
+    Study.create(tmp_path / "new", _arm("no-anchors"))
+    merged, _ = merge_studies([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
+    assert _measured_arms(merged) == {"default", "no-anchors"}
+
+
 def test_arms_of_other_recipes_have_to_have_read_as_much(tmp_path: Path) -> None:
     for name, tokens in (("one", "20ktokens"), ("two", "40ktokens")):
         recipe = tmp_path / f"{name}.toml"

@@ -337,7 +337,8 @@ def _check_fit(one: Study, other: Study) -> None:
     where = f"{one.out} and {other.out}" if one.out != other.out else f"the study in {one.out} and this one"
     remedy = "name another --out, or give both the same settings"
     if one.about.get("recipe") == other.about.get("recipe"):
-        for name in ("scale", "tokens", "settings", "model"):
+        both_say = "settings" in one.about and "settings" in other.about  # studies before version 0.2 do not
+        for name in ("scale", "tokens", "model", *(("settings",) if both_say else ())):
             ours, theirs = (study.about.get(name) or None for study in (one, other))
             if ours != theirs:
                 problem = f"{where} do not fit: {name} is {_said(ours)} in the one and {_said(theirs)} in the other"
