@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.alignment import Alignment
-from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.layer_maps import LayerRows, check_dimensions, fit_alignment, layer_pairs
 from isoglot.align.maps.config import AlignConfig
 from isoglot.align.sentences import split_sentences
 from isoglot.core.errors import InputError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from isoglot.align.alignment import Alignment
     from isoglot.align.words.bitext import Bitext, LinksKept
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
@@ -74,14 +74,7 @@ def align_words(
     linked = [part.kept(number, links) for part, number in every]
     learn = [row for row in learn_N.tolist() if linked[row]]
     ask = _enough([row for row in ask_N.tolist() if linked[row]], [len(each) for each in linked], config)
-    for name, chosen_rows in (("to learn from", learn), ("to score on", ask)):
-        if not chosen_rows:
-            counted = "one-to-one link" if links == "one" else "link"
-            raise InputError(
-                f"no sentence {name} has a {counted}",
-                remedy="check the links, or give more sentences",
-                code="input.no-match",
-            )
+    _check_linked(learn, ask, links)
     needed = [*learn, *ask]
     found = [
         extract(
@@ -105,23 +98,28 @@ def align_words(
     )
     learned = sum(len(linked[row]) for row in learn)
     rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
-    return Alignment(
-        use="words",
-        languages=languages,
-        config=config,
-        train=learned,
-        test=len(pairs_P2) - learned,
-        facts={**facts, "sentences": {"train": len(learn), "test": len(ask)}},
-        layers=align_layers(
-            rows,
-            pairs_P2[:learned],
-            pairs_P2[learned:],
-            config,
-            total=len(chosen),
-            device=target.device,
-            progress=progress,
-        ),
+    return fit_alignment(
+        "words",
+        languages,
+        rows,
+        pairs_P2[:learned],
+        pairs_P2[learned:],
+        config,
+        {**facts, "sentences": {"train": len(learn), "test": len(ask)}},
+        total=len(chosen),
+        device=target.device,
+        progress=progress,
     )
+
+
+def _check_linked(learn: list[int], ask: list[int], links: LinksKept) -> None:
+    for name, rows in (("to learn from", learn), ("to score on", ask)):
+        if not rows:
+            raise InputError(
+                f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
+                remedy="check the links, or give more sentences",
+                code="input.no-match",
+            )
 
 
 def _enough(rows: list[int], links: Sequence[int], config: AlignConfig) -> list[int]:

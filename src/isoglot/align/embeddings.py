@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.alignment import Alignment
-from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions
+from isoglot.align.layer_maps import LayerRows, check_dimensions, fit_alignment
 from isoglot.align.maps.config import AlignConfig
 from isoglot.align.word_pairs import WordSplit
 from isoglot.core.errors import InputError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from isoglot.align.alignment import Alignment
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.dictionary import Entry
@@ -78,30 +78,26 @@ def align_embeddings(
     ]
     pairs = split.rows(found[0].words, found[1].words)
     layers = [LayerRows(None, None, found[0].matrix_ND, found[1].matrix_ND)]
-    return Alignment(
-        use="embeddings",
-        languages=languages,
-        config=config,
-        train=len(pairs.train_P2),
-        test=len(pairs.test_P2),
+    facts = {
+        **pairs.facts,
+        "vocabulary": [len(each) for each in found],
+        "without_vector": [len(every) - len(some) for every, some in zip(tables, kept, strict=True)],
+        "missing": [len(set(split.words(side)) - set(each.words)) for side, each in enumerate(found)],
+    }
+    return fit_alignment(
+        "embeddings",
+        languages,
+        layers,
+        pairs.train_P2,
+        pairs.test_P2,
+        config,
+        facts,
         given=pairs.given(languages, found[0].words, found[1].words),
-        facts={
-            **pairs.facts,
-            "vocabulary": [len(each) for each in found],
-            "without_vector": [len(every) - len(some) for every, some in zip(tables, kept, strict=True)],
-            "missing": [len(set(split.words(side)) - set(each.words)) for side, each in enumerate(found)],
-        },
-        layers=align_layers(
-            layers,
-            pairs.train_P2,
-            pairs.test_P2,
-            config,
-            fitted="all",
-            alike=pairs.alike,
-            total=1,
-            device=device,
-            progress=progress,
-        ),
+        fitted="all",
+        alike=pairs.alike,
+        total=1,
+        device=device,
+        progress=progress,
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.align.alignment import LayerAlignment
+from isoglot.align.alignment import Alignment, LayerAlignment
 from isoglot.align.maps.config import make_map
 from isoglot.align.splits import limited
 from isoglot.core.errors import ConfigError, InputError
@@ -25,12 +25,14 @@ from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoglot.align.alignment import Use
     from isoglot.align.maps.config import AlignConfig
     from isoglot.align.maps.estimator import PairMap
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.metrics import SpelledAlike
+    from isoglot.text.provenance import Provenance
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
 
@@ -126,6 +128,31 @@ def align_layers(
             task.note(f"P@1 {after.of(config.retrieval).precision[1].value:.1%}")
             task.advance()
     return tuple(found)
+
+
+def fit_alignment(
+    use: Use,
+    languages: tuple[str, str],
+    layers: Iterable[LayerRows],
+    train_P2: np.ndarray,
+    test_P2: np.ndarray,
+    config: AlignConfig,
+    facts: dict[str, Any],
+    *,
+    given: Provenance | None = None,
+    **options: Any,  # noqa: ANN401 - those of align_layers
+) -> Alignment:
+    """:func:`align_layers` with its result as an :class:`Alignment`."""
+    return Alignment(
+        use=use,
+        languages=languages,
+        config=config,
+        train=len(train_P2),
+        test=len(test_P2),
+        facts=facts,
+        layers=align_layers(layers, train_P2, test_P2, config, **options),
+        given=given,
+    )
 
 
 def _align(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.alignment import Alignment
-from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.layer_maps import LayerRows, check_dimensions, fit_alignment, layer_pairs
 from isoglot.align.maps.config import AlignConfig
 from isoglot.align.splits import held_out, limited, refuse_leak
 from isoglot.core.errors import InputError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from isoglot.align.alignment import Alignment
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
@@ -80,22 +80,17 @@ def align_sentences(
     ]
     rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
     both_N2 = np.repeat(np.arange(len(needed))[:, None], 2, axis=1)
-    return Alignment(
-        use="sentences",
-        languages=languages,
-        config=config,
-        train=len(learn_N),
-        test=len(ask_N),
-        facts={**facts, "cut": [each.header["cut"] for each in found]},
-        layers=align_layers(
-            rows,
-            both_N2[: len(learn_N)],
-            both_N2[len(learn_N) :],
-            config,
-            total=len(chosen),
-            device=target.device,
-            progress=progress,
-        ),
+    return fit_alignment(
+        "sentences",
+        languages,
+        rows,
+        both_N2[: len(learn_N)],
+        both_N2[len(learn_N) :],
+        config,
+        {**facts, "cut": [each.header["cut"] for each in found]},
+        total=len(chosen),
+        device=target.device,
+        progress=progress,
     )
 
 

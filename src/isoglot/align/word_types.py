@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.align.alignment import Alignment
-from isoglot.align.layer_maps import LayerRows, align_layers, check_dimensions, layer_pairs
+from isoglot.align.layer_maps import LayerRows, check_dimensions, fit_alignment, layer_pairs
 from isoglot.align.maps.config import AlignConfig
 from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
@@ -15,6 +14,7 @@ from isoglot.retrieve.from_model import MOST_WORDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from isoglot.align.alignment import Alignment
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
@@ -85,28 +85,24 @@ def align_types(
     ]
     pairs = split.rows(found[0].words or (), found[1].words or ())
     rows = (LayerRows(one, other, found[0][one], found[1][other]) for one, other in chosen)
-    return Alignment(
-        use="types",
-        languages=languages,
-        config=config,
-        train=len(pairs.train_P2),
-        test=len(pairs.test_P2),
+    facts = {
+        **pairs.facts,
+        "vocabulary": [len(each) for each in found],
+        "missing": [len(set(split.words(side)) - set(each.words or ())) for side, each in enumerate(found)],
+        "without_vector": [len(each.header["without_vector"]) for each in found],
+    }
+    return fit_alignment(
+        "types",
+        languages,
+        rows,
+        pairs.train_P2,
+        pairs.test_P2,
+        config,
+        facts,
         given=pairs.given(languages, found[0].words or (), found[1].words or ()),
-        facts={
-            **pairs.facts,
-            "vocabulary": [len(each) for each in found],
-            "missing": [len(set(split.words(side)) - set(each.words or ())) for side, each in enumerate(found)],
-            "without_vector": [len(each.header["without_vector"]) for each in found],
-        },
-        layers=align_layers(
-            rows,
-            pairs.train_P2,
-            pairs.test_P2,
-            config,
-            fitted="all",
-            alike=pairs.alike,
-            total=len(chosen),
-            device=target.device,
-            progress=progress,
-        ),
+        fitted="all",
+        alike=pairs.alike,
+        total=len(chosen),
+        device=target.device,
+        progress=progress,
     )

@@ -138,7 +138,7 @@ def extract(
         batch_tokens=batch_tokens,
         precision=precision,
     )
-    maker = RowMaker(encoder.vocabulary, through.language, kind, through.length)
+    job = _Job(through, RowMaker(encoder.vocabulary, through.language, kind, through.length), sentences, facts, chunk)
     header = {
         "format": FORMAT,
         **description(through, name, None if out is None else encoder_hash(encoder)),
@@ -148,25 +148,14 @@ def extract(
         "sentences_sha256": facts.sha256,
         "chunk": chunk,
     }
-    if resume and out is not None and (found := finished(out, header)) is not None:
-        return found
-    shapes = {layer_name(layer): ArrayShape("F32", (facts.rows, through.hidden_size)) for layer in through.layers}
-    if kind == "words":
-        shapes["offsets"] = ArrayShape("I64", (facts.sentences + 1,))
     if out is None:
-        arrays = _in_memory(shapes)
-        with hashing(encoder) as hashed, through.ready():
-            events = _fill(through, maker, sentences, facts, arrays, writer=None, chunk=chunk, progress=progress)
-            header["encoder_sha256"] = hashed.result()
-        header |= {event: events[event] for event in EVENTS}
-        found_layers = {layer: arrays[layer_name(layer)] for layer in through.layers}
-        return Representations(found_layers, header, offsets=arrays.get("offsets"))
+        return _in_memory(job, header, progress)
+    if resume and (found := finished(out, header)) is not None:
+        return found
     with through.ready():
-        writer = ArrayWriter(out, shapes, header, resume=resume)
+        writer = ArrayWriter(out, job.shapes, header, resume=resume)
         try:
-            events = _fill(
-                through, maker, sentences, facts, writer.arrays, writer=writer, chunk=chunk, progress=progress
-            )
+            events = job.fill(writer.arrays, progress, writer)
         except IsoglotError:
             if not writer.done:
                 writer.discard()
@@ -199,10 +188,17 @@ def description(through: LayerPass, name: str, sha256: str | None) -> Header:
     }
 
 
-def _in_memory(shapes: dict[str, ArrayShape]) -> dict[str, np.ndarray]:
-    return {
-        name: np.empty(shape.sides, np.int64 if name == "offsets" else np.float32) for name, shape in shapes.items()
+def _in_memory(job: _Job, header: Header, progress: Progress) -> Representations:
+    through = job.through
+    arrays = {
+        name: np.empty(shape.sides, np.int64 if name == "offsets" else np.float32) for name, shape in job.shapes.items()
     }
+    with hashing(through.encoder) as hashed, through.ready():
+        events = job.fill(arrays, progress)
+        header["encoder_sha256"] = hashed.result()
+    header |= {event: events[event] for event in EVENTS}
+    layers = {layer: arrays[layer_name(layer)] for layer in through.layers}
+    return Representations(layers, header, offsets=arrays.get("offsets"))
 
 
 class _Batch(NamedTuple):
@@ -214,42 +210,52 @@ class _Batch(NamedTuple):
     arrival: HostCopy
 
 
-def _fill(
-    through: LayerPass,
-    maker: RowMaker,
-    sentences: Sentences,
-    facts: SentenceSurvey,
-    arrays: dict[str, np.ndarray],
-    *,
-    writer: ArrayWriter | None,
-    chunk: int,
-    progress: Progress,
-) -> Counter[str]:
-    """Run chunk by chunk, skipping those the journal lists as finished."""
-    events = Counter[str]()
-    done = 0 if writer is None else len(writer.done)
-    for part in [] if writer is None else writer.done:
-        events.update(part)
-    if "offsets" in arrays:
-        arrays["offsets"][:] = facts.offsets
-    chunks = ahead(maker.rows, in_chunks(sentences, maker.kind, chunk, skip=done))
-    begins = (facts.offsets[number * chunk] for number in count(done))
-    flight = IN_FLIGHT.get(through.encoder.device.type, 0)
-    ready = 0  # finished rows of the chunk
-    with progress.task("encode", total=max(facts.sentences - done * chunk, 0), unit="sentences") as task:
-        for batch in behind(_batches(through, zip(chunks, begins, strict=False)), flight):
-            seen_L, vectors_LKD = batch.arrival.wait()
-            check_finite(seen_L, through.layers)
-            for layer, vectors_KD in zip(through.layers, vectors_LKD, strict=True):
-                arrays[layer_name(layer)][batch.places_K] = vectors_KD
-            task.advance(sum(batch.rows.begins[row] for row in batch.group))
-            ready += len(batch.group)
-            if ready == len(batch.rows.ids):
-                events.update(batch.rows.events)
-                if writer is not None:
-                    writer.mark(dict(batch.rows.events))
-                ready = 0
-    return events
+class _Job(NamedTuple):
+    """An extraction: sentences and how they are run."""
+
+    through: LayerPass
+    maker: RowMaker
+    sentences: Sentences
+    facts: SentenceSurvey
+    chunk: int
+
+    @property
+    def shapes(self) -> dict[str, ArrayShape]:
+        """Arrays of the result."""
+        shape = ArrayShape("F32", (self.facts.rows, self.through.hidden_size))
+        shapes = {layer_name(layer): shape for layer in self.through.layers}
+        if self.maker.kind == "words":
+            shapes["offsets"] = ArrayShape("I64", (self.facts.sentences + 1,))
+        return shapes
+
+    def fill(
+        self, arrays: dict[str, np.ndarray], progress: Progress, writer: ArrayWriter | None = None
+    ) -> Counter[str]:
+        """Run chunk by chunk, skipping those the journal lists as finished; returns the events of the rows."""
+        events = Counter[str]()
+        done = 0 if writer is None else len(writer.done)
+        for part in [] if writer is None else writer.done:
+            events.update(part)
+        if "offsets" in arrays:
+            arrays["offsets"][:] = self.facts.offsets
+        chunks = ahead(self.maker.rows, in_chunks(self.sentences, self.maker.kind, self.chunk, skip=done))
+        begins = (self.facts.offsets[number * self.chunk] for number in count(done))
+        flight = IN_FLIGHT.get(self.through.encoder.device.type, 0)
+        ready = 0  # finished rows of the chunk
+        with progress.task("encode", total=max(self.facts.sentences - done * self.chunk, 0), unit="sentences") as task:
+            for batch in behind(_batches(self.through, zip(chunks, begins, strict=False)), flight):
+                seen_L, vectors_LKD = batch.arrival.wait()
+                check_finite(seen_L, self.through.layers)
+                for layer, vectors_KD in zip(self.through.layers, vectors_LKD, strict=True):
+                    arrays[layer_name(layer)][batch.places_K] = vectors_KD
+                task.advance(sum(batch.rows.begins[row] for row in batch.group))
+                ready += len(batch.group)
+                if ready == len(batch.rows.ids):
+                    events.update(batch.rows.events)
+                    if writer is not None:
+                        writer.mark(dict(batch.rows.events))
+                    ready = 0
+        return events
 
 
 def _batches(through: LayerPass, chunks: Iterable[tuple[TokenRows, int]]) -> Iterator[_Batch]:
