@@ -53,8 +53,8 @@ def align_folder(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> Path
 def align_run(isoglot, align_folder: Path, tmp_path: Path):
     """``align_run(use, *options)``: align with the encoder into ``tmp_path / "map"``; ``@`` stands for the folder."""
 
-    def go(use: str, *options: str, source: str = "@/model"):
-        given = ["--source", source, "--out", str(tmp_path / "map"), *QUICK, *options]
+    def go(use: str, *options: str, source: str | None = "@/model"):
+        given = [*([] if source is None else [source]), "--out", str(tmp_path / "map"), *QUICK, *options]
         return isoglot("align", use, *(option.replace("@", str(align_folder)) for option in given))
 
     return go

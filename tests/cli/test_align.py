@@ -89,7 +89,7 @@ def test_metrics_say_which_encoders_they_are_of(run, folder: Path, tmp_path: Pat
     with torch.no_grad():
         next(target.parameters()).add_(1)
     save_encoder(target, tmp_path / "other")
-    assert run(use, *options, "--target", str(tmp_path / "other")).code == 0
+    assert run(use, *options, str(tmp_path / "other")).code == 0
     hashes = [encoder_hash(source), encoder_hash(target)]
     assert read_json(tmp_path / "map" / "metrics.json")["encoder_sha256"] == hashes
     assert hashes[0] != hashes[1]
@@ -121,30 +121,31 @@ def test_word_vectors_of_two_files_are_aligned(isoglot, run, tmp_path: Path):
     write_vectors(tmp_path / "en.vec", words, X)
     write_vectors(tmp_path / "fr.vec.gz", [word.upper() for word in words], X @ turn)
     (tmp_path / "d.txt").write_text("".join(f"{word} {word.upper()}\n" for word in [*words, "nowhere"]))
-    sides = ("--source", str(tmp_path / "en.vec"), "--target", str(tmp_path / "fr.vec.gz"))
+    sides = (str(tmp_path / "en.vec"), str(tmp_path / "fr.vec.gz"))
     align = ("embeddings", *sides, "--dictionary", f"en-fr={tmp_path / 'd.txt'}", "--normalize", "none")
-    assert run(*align).code == 0
+    assert run(*align, source=None).code == 0
     metrics = read_json(tmp_path / "map" / "metrics.json")
     before, after = (metrics["layers"][0][when][0]["p@1"]["value"] for when in ("before", "after"))
     assert (before < 0.5, after, metrics["missing"]) == (True, 1.0, [1, 1])
-    assert metrics["encoder_sha256"] == [file_hash(path) for path in sides[1::2]]
-    assert set(sides[1::2]) < set(read_json(tmp_path / "map" / "run.json")["inputs"])
-    mapped = ("retrieve", "words", *sides, "--dictionary", str(tmp_path / "d.txt"), "--map", str(tmp_path / "map"))
+    assert metrics["encoder_sha256"] == [file_hash(path) for path in sides]
+    assert set(sides) < set(read_json(tmp_path / "map" / "run.json")["inputs"])
+    vectors = ("--source", sides[0], "--target", sides[1])
+    mapped = ("retrieve", "words", *vectors, "--dictionary", str(tmp_path / "d.txt"), "--map", str(tmp_path / "map"))
     isoglot(*mapped).failed("input.leak", 48, 61)  # a fifth was held out from the map
     found = isoglot(*mapped, "--leave-out-known")
     assert "The vectors find 100.0 % (MRR 1.000) of en.vec-fr.vec.gz translations" in found.out
     assert metrics["leak_check"]["provenance_unknown"] == ["en.vec", "fr.vec.gz"]
     assert "provenance unknown: en.vec, fr.vec.gz have no record" in found.out
-    run("sentences", "--langs", "en,fr", *sides).failed("storage.model-not-found")
-    mixed = ("--source", str(tmp_path / "en.vec"), "--target", "@/model", "--method", "ridge")
-    run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}").failed("input.no-match", 0)
+    run("sentences", "--langs", "en,fr", *sides, source=None).failed("storage.model-not-found")
+    mixed = (str(tmp_path / "en.vec"), "@/model", "--method", "ridge")
+    run("embeddings", *mixed, "--dictionary", f"en-fr={tmp_path / 'd.txt'}", source=None).failed("input.no-match", 0)
 
 
 @pytest.mark.parametrize("name", ["wiki.vec.bin", "glove.vec.d"])
 def test_only_a_compressed_file_has_an_ending_after_vec(run, tmp_path: Path, name: str):
     (tmp_path / name).touch()
-    source = ("--source", str(tmp_path / name), "--target", "@/model")
-    run("embeddings", *source, *WORDS).failed("storage.model-not-found")
+    source = (str(tmp_path / name), "@/model")
+    run("embeddings", *source, *WORDS, source=None).failed("storage.model-not-found")
 
 
 def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):

@@ -39,7 +39,7 @@ class Planted:
             zip(("source", "target"), self.words, (self.X, self.Y), strict=True)
         ):
             write_vectors(folder / f"{name}.vec", words, rows_ND)
-            self.options += [f"--{name}", str(folder / f"{name}.vec")]
+            self.options.append(str(folder / f"{name}.vec"))
             assert len(self.words[side]) == len(rows_ND)
         for option, part in (("dictionary", rows[:TRAIN]), ("test", rows[TRAIN : TRAIN + TEST])):
             (folder / option).write_text("".join(f"s{row} t{row}\n" for row in part))

@@ -93,7 +93,7 @@ TEXT = ("--text", "en=a.txt", "--text", "fr=b.txt")
         (("retrieve", "words", "model", *DICTIONARY, *TEXT), {"dictionary.txt", "b.txt"}),
         (("compare", "model", *PAIR), {"a.txt", "b.txt"}),
         (("compare", "grid", "figure7.toml"), {"figure7.toml", "a.txt", "b.txt"}),
-        (("align", "sentences", "--source", "model", *PAIR), {"a.txt", "b.txt"}),
+        (("align", "sentences", "model", *PAIR), {"a.txt", "b.txt"}),
         (("steer", "fit", "model", *TEXT), {"a.txt", "b.txt"}),
     ],
     ids=lambda each: " ".join(each[:4]) if isinstance(each, tuple) else "",

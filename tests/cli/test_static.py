@@ -53,10 +53,7 @@ def test_training_says_what_it_did_and_goes_on(isoglot, train, tmp_path: Path):
     assert facts == {"out": f"{tmp_path}/out", **index["about"]}
     assert (facts["vectors"], facts["known"]) == ("sum", index["known"])
     again = isoglot(*train, "--out", f"{tmp_path}/out")
-    assert (again.code, again.err) == (
-        2,
-        f"isoglot: {tmp_path}/out holds static vectors already; go on by --resume, or name another --out\n",
-    )
+    again.failed("config.run-exists", "--resume")
     resumed = isoglot(*train, "--out", f"{tmp_path}/out", "--resume", "--json")
     assert json.loads(resumed.out) == facts
     shown = isoglot(*train, "--out", f"{tmp_path}/other", "--seed", "2")
@@ -140,7 +137,7 @@ def test_other_verbs_take_it_as_an_encoder(isoglot, model: Path, tmp_path: Path)
     words = ["--dictionary", f"en-fr={tmp_path}/dictionary", "--words-as", "embeddings", "--resamples", "10"]
     found = isoglot("retrieve", "words", str(model), *words, "--json", "--quiet", "--device", "cpu")
     assert (found.code, found.err) == (0, "")
-    align = ["align", "embeddings", "--source", str(model), "--dictionary", f"en-fr={tmp_path}/dictionary"]
+    align = ["align", "embeddings", str(model), "--dictionary", f"en-fr={tmp_path}/dictionary"]
     found = isoglot(*align, "--out", f"{tmp_path}/map", "--json", "--quiet", "--device", "cpu")
     assert (found.code, found.err) == (0, "")
     encoded = ["encode", str(model), "--text", f"{tmp_path}/en", "--lang", "en", "--out", f"{tmp_path}/en.safetensors"]

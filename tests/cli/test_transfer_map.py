@@ -129,7 +129,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
     links = tmp_path / "links"
     assert isoglot("align", "links", *given, "--segment", "blanks", "--out", str(links), "-q").code == 0
     linked = [*given, "--links", str(links / "links.txt")]
-    align = ["align", "words", "--source", models["de"], "--target", models["en"], *linked, "--device", "cpu", "-q"]
+    align = ["align", "words", models["de"], models["en"], *linked, "--device", "cpu", "-q"]
     assert isoglot(*align, "--out", str(tmp_path / "map")).code == 0
     command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
     command += ["--layers", "1", "--json", "--quiet"]
@@ -147,7 +147,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
     assert found["given"] == found["linked"]
     assert found["given"]["unmapped"] == found["aligned"]["unmapped"]
 
-    turned = ["align", "words", "--source", models["en"], "--target", models["de"], "--langs", "en,de"]
+    turned = ["align", "words", models["en"], models["de"], "--langs", "en,de"]
     assert isoglot(*turned, "--sentences", "40", "--device", "cpu", "--out", str(tmp_path / "turned"), "-q").code == 0
     one = [*align, "--layers", "1", "--out", str(tmp_path / "one")]
     assert isoglot(*one).code == 0

@@ -219,18 +219,16 @@ CASES = {
     "align-links-model": Case(f"align links {_BITEXT} --model @pretrain --layer 1 {_CPU} --out @out", TRAINED),
     "align-dictionary": Case(f"align dictionary {_BITEXT} --out @out"),
     "align-words": Case(
-        f"align words --source @pretrain-en --target @pretrain-fr {_BITEXT} --set resamples=10 {_CPU} --out @out",
+        f"align words @pretrain-en @pretrain-fr {_BITEXT} --set resamples=10 {_CPU} --out @out",
         TRAINED,
     ),
     "align-embeddings": Case(
-        f"align embeddings --source @pretrain {_DICTIONARY} {_TEST} --set resamples=10 {_CPU} --out @out", TRAINED
+        f"align embeddings @pretrain {_DICTIONARY} {_TEST} --set resamples=10 {_CPU} --out @out", TRAINED
     ),
     "align-types": Case(
-        f"align types --source @pretrain {_TEXT} {_DICTIONARY} {_TEST} --set resamples=10 {_CPU} --out @out", TRAINED
+        f"align types @pretrain {_TEXT} {_DICTIONARY} {_TEST} --set resamples=10 {_CPU} --out @out", TRAINED
     ),
-    "align-sentences": Case(
-        f"align sentences --source @pretrain {_BITEXT} --set resamples=10 {_CPU} --out @out", TRAINED
-    ),
+    "align-sentences": Case(f"align sentences @pretrain {_BITEXT} --set resamples=10 {_CPU} --out @out", TRAINED),
     "align-apply": Case(
         "align apply --map @align-sentences/layer-1.safetensors --vectors @encode/v.safetensors --layer 1 "
         "--out @out/y.safetensors",

@@ -69,7 +69,7 @@ align_words.add_to(app)
 
 @app.command(
     "embeddings",
-    epilog="Example: isoglot align embeddings --source runs/en --target runs/fr --dictionary en-fr=train.txt "
+    epilog="Example: isoglot align embeddings runs/en runs/fr --dictionary en-fr=train.txt "
     "--test en-fr=test.txt --out map/",
 )
 def embeddings(
@@ -77,20 +77,19 @@ def embeddings(
     out: Out,
     source: Annotated[
         str,
-        typer.Option(
-            "--source",
+        typer.Argument(
             metavar="MODEL",
             callback=open_run,
-            help=f"Whose vectors are mapped. {MODEL} Or word vectors, a .vec.",
+            help=f"Encoder whose vectors are mapped. {MODEL} Or word vectors, a .vec.",
         ),
     ] = "isoglot-mini",
     target: Annotated[
         str | None,
-        typer.Option(
-            "--target",
-            metavar="MODEL",
+        typer.Argument(
+            metavar="TO_MODEL",
             callback=open_run,
-            help="What they are mapped to, as --source; left out: the source.",
+            help="Encoder or word vectors that they are mapped to. Default: the source.",
+            show_default=False,
         ),
     ] = None,
     test: TestDictionary = None,
@@ -149,7 +148,7 @@ def embeddings(
 
 @app.command(
     "types",
-    epilog="Example: isoglot align types --source runs/en --target runs/fr --text en=en.txt --text fr=fr.txt "
+    epilog="Example: isoglot align types runs/en runs/fr --text en=en.txt --text fr=fr.txt "
     "--dictionary en-fr=train.txt --test en-fr=test.txt --out map/",
 )
 def types(
@@ -228,8 +227,7 @@ def types(
 
 @app.command(
     "sentences",
-    epilog="Example: isoglot align sentences --source MODEL_A --target MODEL_B --parallel en=a.txt --parallel fr=b.txt "
-    "--out map/",
+    epilog="Example: isoglot align sentences MODEL_A MODEL_B --parallel en=a.txt --parallel fr=b.txt --out map/",
 )
 def sentences(
     out: Out,

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 PAGE = "index.html"
 
 Source = Annotated[
-    str, typer.Option("--source", metavar="MODEL", callback=open_run, help=f"Whose vectors are mapped. {MODEL}")
+    str, typer.Argument(metavar="MODEL", callback=open_run, help=f"Encoder whose vectors are mapped. {MODEL}")
 ]
 Target = Annotated[
     str | None,
-    typer.Option(
-        "--target", metavar="MODEL", callback=open_run, help="The encoder they are mapped to; left out: the source."
+    typer.Argument(
+        metavar="TO_MODEL",
+        callback=open_run,
+        help="Encoder that they are mapped to. Default: the source.",
+        show_default=False,
     ),
 ]
 Dictionary = Annotated[

@@ -38,8 +38,7 @@ def add_to(app: typer.Typer) -> None:
     """Register the verb."""
     app.command(
         "words",
-        epilog="Example: isoglot align words --source runs/en --target runs/fr --parallel en=en.txt "
-        "--parallel fr=fr.txt --out map/",
+        epilog="Example: isoglot align words runs/en runs/fr --parallel en=en.txt --parallel fr=fr.txt --out map/",
     )(words)
 
 

@@ -57,7 +57,7 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     if tuple(about["languages"]) != wanted:
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
-            remedy=f"fit them with isoglot align words, --source the {wanted[0]} model, --target the {wanted[1]} one",
+            remedy=f"fit them with isoglot align words, the {wanted[0]} model, --target the {wanted[1]} one",
             code="config.other-language",
         )
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
