@@ -17,7 +17,7 @@ from isoglot.core.errors import CorruptFileError
 from isoglot.core.files import read_json
 from isoglot.model import Encoder, export_to_hf, load_encoder, make_batch, save_encoder
 from isoglot.model.folder import PACKED, WEIGHTS, Form, folder_size, open_encoder, read_about
-from isoglot.model.packed import FINER, STEP, pack, packing_error, quantise, restore, unpack
+from isoglot.model.packed import FINER, STEP, pack, packing_error, quantize, restore, unpack
 from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.errors import raises
 from tests.given_words import given_words
@@ -38,14 +38,14 @@ def restored(numbers_RD: np.ndarray, exponents_R: np.ndarray) -> np.ndarray:
 @example(np.array([[HUGE, -HUGE, 1], [LEAST, 0, -LEAST], [HUGE, LEAST, 0]], np.float32), STEP)
 @example(np.array([[127.5, 1], [127.4, 1], [-127.5, 0.3]], np.float32), 1e-3)
 def test_no_entry_moves_by_more_than_half_its_step(matrix_RD: np.ndarray, step: float):
-    numbers_RD, exponents_R = quantise(matrix_RD, step)
+    numbers_RD, exponents_R = quantize(matrix_RD, step)
     assert [str(each.dtype) for each in (numbers_RD, exponents_R)] == ["int8", "int8"]
     assert numbers_RD.min() >= -127
     found_RD = restored(numbers_RD, exponents_R)
     apart_RD = np.abs(found_RD.astype(np.float64) - matrix_RD)
     assert (apart_RD <= np.ldexp(1.0, exponents_R.astype(int))[:, None] / 2).all()
     assert torch.equal(torch.from_numpy(found_RD).bfloat16().float(), torch.from_numpy(found_RD))
-    for again, first in zip(quantise(found_RD), (numbers_RD, exponents_R), strict=True):
+    for again, first in zip(quantize(found_RD), (numbers_RD, exponents_R), strict=True):
         np.testing.assert_array_equal(again, first)  # whatever the step
 
 
@@ -53,7 +53,7 @@ def test_the_step_follows_the_spread_of_a_row_and_widens_for_an_outlier():
     chance = np.random.default_rng(0)
     rows_RD = chance.normal(0, 1, (3, 4000)) * [[1.0], [1000.0], [1.0]]
     rows_RD[2, 0] = 123 * 2**13
-    numbers_RD, exponents_R = quantise(rows_RD, 1 / 12)
+    numbers_RD, exponents_R = quantize(rows_RD, 1 / 12)
     assert exponents_R.tolist() == [-4, 6, 13]  # nearest to 1/12 and 1000/12; the outlier at most 127 steps
     assert 0 < np.abs(numbers_RD[0]).max() < 127
     assert numbers_RD[2, 0] == 123
@@ -62,7 +62,7 @@ def test_the_step_follows_the_spread_of_a_row_and_widens_for_an_outlier():
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39, 2.0**127.5])
 def test_what_is_not_finite_is_refused(bad: float):
     with raises("input.not-finite"):
-        quantise(np.array([[0.0, 1.0], [bad, 0.0]]))
+        quantize(np.array([[0.0, 1.0], [bad, 0.0]]))
     weights = {"norm": torch.ones(2), "deep.weight": torch.tensor([[0.0, bad]])}
     with raises("input.not-finite", "deep.weight"):
         pack(weights)
@@ -73,7 +73,7 @@ def test_what_is_not_finite_is_refused(bad: float):
 @pytest.mark.parametrize("step", [0.0, -1.0, 1.5, float("nan")])
 def test_a_step_that_will_not_do(step: float):
     with raises("config.invalid-value", step):
-        quantise(np.ones((1, 1)), step)
+        quantize(np.ones((1, 1)), step)
 
 
 def test_vectors_whole_numbers_and_shapes_stay():

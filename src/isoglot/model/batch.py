@@ -1,4 +1,4 @@
-"""A batch of sentences as an encoder takes it.
+"""Batches of sentences: ids, attention mask and word starts.
 
 Shapes: ``B`` sentences, ``T`` tokens of the longest.
 """
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences side by side, padded where the tokenizer pads: on the right, but for a few.
+    """A batch of sentences, padded on the side where the tokenizer pads.
 
     Args:
-        ids_BT: The tokens, special ones included.
-        mask_BT: True at a real token, False at padding.
+        ids_BT: Token ids, special tokens included.
+        mask_BT: Attention mask, True at tokens, False at padding.
         starts_BT: True where a word begins; False at special tokens and padding.
-        full: Whether it is known that nothing is padded, which lets attention run without a mask.
+        full: Whether nothing is padded, so that attention needs no mask.
     """
 
     ids_BT: torch.Tensor
@@ -37,7 +37,7 @@ class Batch:
     full: bool = False
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on a device."""
+        """Move the batch to a device."""
         ids_BT, mask_BT, starts_BT = (
             tensor.to(device, non_blocking=True) for tensor in (self.ids_BT, self.mask_BT, self.starts_BT)
         )
@@ -50,19 +50,19 @@ class Batch:
 def make_batch(
     vocabulary: Vocabulary, texts: Sequence[str], language: str | None = None, *, length: int = 512
 ) -> Batch:
-    """Sentences with the special tokens around them that the tokenizer puts there, cut to a length.
+    """Encode sentences as a batch, with the tokenizer's special tokens, truncated to a length.
 
     Args:
-        vocabulary: What turns text into ids.
+        vocabulary: The vocabulary.
         texts: The sentences.
-        language: Their language, where the vocabulary needs to know it.
-        length: The longest row, special tokens included.
+        language: Their language, if the vocabulary needs it.
+        length: Maximum number of tokens, special tokens included.
     """
     return batch_of_ids(vocabulary, vocabulary.encode_batch(texts, language), length=length)
 
 
 def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, length: int = 512) -> Batch:
-    """The same from ids without special tokens.
+    """Build a batch from ids without special tokens.
 
     Raises:
         ConfigError: There is no sentence, or the length leaves no room for a token.
@@ -70,7 +70,7 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     import numpy as np
 
     if not sentences:
-        raise ConfigError("a batch of no sentences", remedy="give at least one", code="config.missing-data")
+        raise ConfigError("a batch needs at least one sentence", remedy="give at least one", code="config.missing-data")
     layout = vocabulary.layout
     check_room(vocabulary, length)
     kept = [sentence[: length - layout.size] for sentence in sentences]
@@ -85,13 +85,15 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
         ids_BT[row, begin:end] = layout.framed([sentence])
         mask_BT[row, begin:end] = True
         starts_BT[row, first : first + len(sentence)] = vocabulary.starts[ids_BT[row, first : first + len(sentence)]]
-        starts_BT[row, first : first + 1] = bool(len(sentence))  # a sentence begins with a word, whatever its piece
+        starts_BT[row, first : first + 1] = bool(
+            len(sentence)
+        )  # a sentence begins with a word, whatever its first subword is
     full = bool((sizes_B + layout.size == width).all())
     return Batch(torch.from_numpy(ids_BT), torch.from_numpy(mask_BT), torch.from_numpy(starts_BT), full)
 
 
 def in_second_text(ids_BT: torch.Tensor, separator_id: int, pad_id: int) -> torch.Tensor:
-    """True at the second of two texts and what stands after it: behind the first separator, padding left out (B x T).
+    """True after the first separator, except at padding: at the second of two texts (B x T).
 
     >>> in_second_text(torch.tensor([[2, 7, 3, 8, 3, 0], [2, 7, 8, 9, 3, 0]]), 3, 0).int().tolist()
     [[0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 0, 0]]
@@ -101,7 +103,7 @@ def in_second_text(ids_BT: torch.Tensor, separator_id: int, pad_id: int) -> torc
 
 
 def check_room(vocabulary: Vocabulary, length: int) -> None:
-    """Refuse rows that have no room for a token beside the special ones.
+    """Refuse a length that leaves no room for a token beside the special tokens.
 
     Raises:
         ConfigError: The length is too small.
@@ -116,12 +118,12 @@ def check_room(vocabulary: Vocabulary, length: int) -> None:
 
 
 def first_places(vocabulary: Vocabulary, sizes_B: np.ndarray, width: int) -> np.ndarray:
-    """Where the text of each row begins: after the padding, where that is on the left, and what stands before it.
+    """Position at which the text of each row begins, after padding on the left and special tokens.
 
     Args:
-        vocabulary: What knows the special tokens, and the side of the padding.
-        sizes_B: Tokens of each row, special ones left out.
-        width: Tokens of a row of the batch, padding included.
+        vocabulary: Has the special tokens and the side of the padding.
+        sizes_B: Tokens of each row, without special tokens.
+        width: Columns of the batch.
     """
     import numpy as np
 

@@ -1,6 +1,6 @@
-"""A layer of the encoder: attention and a feed-forward part, in the ways of BERT or of ModernBERT.
+"""Layer of the encoder: attention and feed-forward block, as in BERT or in ModernBERT.
 
-Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``H`` heads, ``E`` numbers in a head, ``F`` inner width.
+Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``H`` heads, ``E`` head dimensions, ``F`` intermediate size.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 
 class Norm(nn.LayerNorm):
-    """A layer norm that computes in float32 and gives the number format of products.
+    """Layer norm that computes in float32 and returns the autocast dtype.
 
-    torch's gives float32 under autocast; what goes from layer to layer would then be read and written in twice the
-    bytes, and on a fast GPU that is what norms cost.
+    torch's returns float32 under autocast: hidden states would be read and written in twice the bytes, which on a fast
+    GPU is what norms cost.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Normalized vectors."""
+        """Normalize the last dimension."""
         normed: torch.Tensor = super().forward(x)
         kind = x.device.type
         return normed.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else normed
 
 
 def norm(config: EncoderConfig) -> Norm:
-    """The norm of the family: with a bias or without."""
+    """Build the norm of the architecture, with or without a bias."""
     return Norm(config.hidden_size, eps=config.norm_eps, bias=config.bias == "all")
 
 
 def rotation(places: torch.Tensor, size: int, base: float) -> torch.Tensor:
-    """Cosines and sines of rotary positions, in float32: 2 x T x E for T places, 2 x B x 1 x T x E for B x T.
+    """Cosines and sines of rotary positions, in float32: 2 x T x E for T positions, 2 x B x 1 x T x E for B x T.
 
     Args:
-        places: Where each token stands.
-        size: Numbers in a head (E).
-        base: The longest wavelength.
+        places: Position of each token.
+        size: Head dimensions (E).
+        base: Base of the wavelengths (theta).
     """
     halves = torch.arange(0, size, 2, device=places.device, dtype=torch.float32) / size
     angles = places.float()[..., None] * (1.0 / base**halves)
@@ -54,14 +54,14 @@ def rotation(places: torch.Tensor, size: int, base: float) -> torch.Tensor:
 
 
 def rotated(x_BHTE: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
-    """Queries or keys turned by their place; the two halves of a head are the two coordinates."""
+    """Rotate queries or keys by their position; the halves of a head are the two coordinates."""
     cos, sin = turn.to(x_BHTE.dtype).unbind()
     one, other = x_BHTE.chunk(2, dim=-1)
     return x_BHTE * cos + torch.cat([-other, one], dim=-1) * sin
 
 
 class Attention(nn.Module):
-    """Every token looks at every other, or at its neighborhood."""
+    """Multi-head self-attention, global or local."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Attention(nn.Module):
         self.out = nn.Linear(config.hidden_size, config.hidden_size, bias=config.bias == "all")
 
     def forward(self, x_BTD: torch.Tensor, mask: torch.Tensor | None, turn: torch.Tensor | None) -> torch.Tensor:
-        """The mask (broadcast to B x H x T x T) is True where a token may look; the turn is of :func:`rotation`."""
+        """Attend where the mask (broadcast to B x H x T x T) is True, with queries and keys rotated by ``turn``."""
         B, T, D = x_BTD.shape
         qkv, dropout = self.qkv(x_BTD), self.dropout if self.training else 0.0
         if mask is None and is_supported(qkv, self.heads, turn):
@@ -87,7 +87,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two matrices with GELU between, or GELU of one half of the first times the other half."""
+    """Feed-forward block: GELU between two matrices, or GeGLU."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -97,8 +97,8 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=bias)
 
     def forward(self, x_BTD: torch.Tensor) -> torch.Tensor:
-        """Each token by itself."""
-        if self.gated:  # two products: the gradients of both halves would have to be put together again for one
+        """Transform each token."""
+        if self.gated:  # two products: with one, the gradients of both halves would have to be concatenated
             bias_F: torch.Tensor | None = self.up.bias
             biases = (None, None) if bias_F is None else bias_F.chunk(2)
             value_FD, gate_FD = self.up.weight.chunk(2)
@@ -114,8 +114,8 @@ class Block(nn.Module):
 
     Args:
         config: The encoder's.
-        layer: Its number from 0. A pre-norm encoder has no norm before the attention of the first: the embeddings end
-            in one.
+        layer: Its number from 0. The first of a pre-norm encoder has no norm before its attention, since the
+            embeddings end in one.
     """
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
@@ -130,7 +130,7 @@ class Block(nn.Module):
     def forward(
         self, x_BTD: torch.Tensor, mask: torch.Tensor | None = None, turn: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Attention, then the feed-forward part, each added to what came in."""
+        """Apply attention and feed-forward block, each with a residual connection."""
         if self.pre:
             x_BTD = x_BTD + self.dropout(self.attention(self.attention_norm(x_BTD), mask, turn))
             x_BTD = x_BTD + self.dropout(self.mlp(self.mlp_norm(x_BTD)))

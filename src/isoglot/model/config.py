@@ -1,4 +1,4 @@
-"""What an encoder is: its shape, its family's ways, and what languages share.
+"""Architecture of an encoder, and what its languages share.
 
 >>> config = encoder_config("paper", "base", vocabulary_size=80_000, languages=("en", "fr"), plan="sep-l1-3")
 >>> config.layers, config.heads, config.hidden_size, config.intermediate_size
@@ -16,16 +16,16 @@ from isoglot.core.language_codes import language_code
 from isoglot.model.plan import SharingPlan
 
 Preset = Literal["paper", "modern"]
-"""``paper`` is BERT as the papers have it, ``modern`` is ModernBERT with attention over everything in every layer."""
+"""``paper`` is BERT as in the papers, ``modern`` is ModernBERT with global attention in every layer."""
 Size = Literal["nano", "micro", "mini", "small", "base", "base12"]
 """``base`` is the first paper's, ``base12`` the second's."""
 
 
 class EncoderConfig(Config):
-    """The shape of an encoder and what its languages share."""
+    """Architecture of an encoder and what its languages share."""
 
     layers: int = Field(ge=1)
-    """how many layers"""
+    """number of layers"""
     heads: int = Field(ge=1)
     """attention heads in each layer"""
     hidden_size: int = Field(ge=2)
@@ -33,84 +33,83 @@ class EncoderConfig(Config):
     intermediate_size: int = Field(ge=1)
     """dimensions inside a layer's feed-forward block"""
     max_length: int = Field(256, ge=3)
-    """the longest input in tokens, special tokens included"""
+    """maximum number of input tokens, special tokens included"""
     vocabulary_size: int = Field(ge=1)
     """subwords in the vocabulary"""
     languages: tuple[str, ...] = ()
-    """the languages it is for; none: any, which only a plan that shares all allows"""
+    """the languages it is for; empty: any, which only plan default allows"""
     plan: str = "default"
-    """which parts each language has to itself"""
+    """the sharing plan: which parts are private to each language"""
     language_embeddings: Literal["none", "added"] = "none"
-    """whether a vector of the language is added to every token"""
+    """whether a language embedding is added to every token"""
     norm: Literal["post", "pre"] = "post"
-    """whether a layer's parts are normalized after they are added (BERT) or before they compute"""
+    """post-norm (BERT) or pre-norm"""
     positions: Literal["learned", "rotary"] = "learned"
-    """a vector a place, or a rotation of queries and keys by place"""
+    """learned position embeddings, or rotary ones"""
     mlp: Literal["gelu", "geglu"] = "gelu"
-    """the feed-forward part: two matrices with GELU between, or gated by a third"""
+    """feed-forward block: GELU between two matrices, or GeGLU with three"""
     bias: Literal["all", "none"] = "all"
     """whether matrices and norms have biases; the softmax always has one"""
     softmax: Literal["tied", "untied", "none"] = "tied"
-    """whether the softmax scores with the token embeddings or with a matrix of its own, or there is none"""
+    """whether the softmax is tied to the token embeddings, has its own matrix, or does not exist"""
     head_transform: Literal["bert", "none"] = "bert"
-    """what stands before the softmax: a matrix, GELU and a norm (BERT), or nothing (XLM)"""
+    """before the softmax: dense layer, GELU and norm (BERT), or nothing (XLM)"""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """the share of numbers dropped in training"""
+    """dropout probability"""
     norm_eps: float = Field(1e-5, gt=0)
-    """what keeps a norm from dividing by nothing"""
+    """epsilon of the norms"""
     rotary_base: float = Field(160_000.0, gt=0)
-    """the longest wavelength of rotary positions, where a layer attends to everything"""
+    """base (theta) of rotary positions in global layers"""
     local_rotary_base: float = Field(10_000.0, gt=0)
-    """the same where it attends to its neighborhood"""
+    """base (theta) of rotary positions in local layers"""
     local_window: int = Field(0, ge=0)
-    """tokens of a neighborhood that layers attend to; 0: everything, everywhere"""
+    """window of local attention in tokens; 0: all layers are global"""
     global_every: int = Field(1, ge=1)
-    """with neighborhoods: the first of so many layers attends to everything all the same"""
+    """with local attention: every how many layers one is global, from the first"""
     pad_id: int = Field(0, ge=0)
-    """the id that fills up a batch"""
+    """padding id"""
     unk_id: int = Field(1, ge=0)
-    """the id that stands for a piece a language does not have"""
+    """id that replaces subwords a language does not have"""
     separator_id: int | None = Field(None, ge=0)
-    """the id that ends the first of two texts, where a vector is added to every token of the second (BERT's segments);
-    None: there is no such vector"""
+    """id that ends the first of two texts, if the second has a segment embedding (BERT); None: no segments"""
 
     @field_validator("languages")
     @classmethod
     def _canonical(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         codes = tuple(language_code(code) for code in languages)
         if len(set(codes)) != len(codes):
-            raise ValueError("names a language twice")
+            raise ValueError("has a language twice")
         return codes
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.hidden_size % self.heads:
-            raise ValueError(f"hidden_size {self.hidden_size} is no multiple of {self.heads} heads")
+            raise ValueError(f"hidden_size {self.hidden_size} is not a multiple of {self.heads} heads")
         if self.positions == "rotary" and self.hidden_size // self.heads % 2:
             raise ValueError(f"rotary positions need heads of an even size, not {self.hidden_size // self.heads}")
         if self.is_separate and not self.languages:
-            raise ValueError("an encoder with parts for each language needs their names in 'languages'")
+            raise ValueError("private parts need the names of the languages in 'languages'")
         if max(self.pad_id, self.unk_id, self.separator_id or 0) >= self.vocabulary_size:
             raise ValueError(f"pad_id, unk_id or separator_id lies outside a vocabulary of {self.vocabulary_size}")
         return self
 
     @property
     def sharing(self) -> SharingPlan:
-        """The plan, read."""
+        """The parsed sharing plan."""
         return SharingPlan.parse(self.plan, self.layers)
 
     @property
     def is_separate(self) -> bool:
-        """Whether each language has weights to itself: private parts, or a vector of its own."""
+        """Whether each language has weights of its own: private parts or a language embedding."""
         return is_separate(self.sharing, self.language_embeddings)
 
     def is_local(self, layer: int) -> bool:
-        """Whether a layer (from 0) attends to its neighborhood only."""
+        """Whether a layer (from 0) has local attention."""
         return self.local_window > 0 and layer % self.global_every != 0
 
 
 def is_separate(sharing: SharingPlan, language_embeddings: str) -> bool:
-    """Whether each language has weights to itself: private parts, or a vector of its own."""
+    """Whether each language has weights of its own: private parts or a language embedding."""
     return not sharing.is_default or language_embeddings == "added"
 
 
@@ -126,7 +125,7 @@ PRESETS: dict[Preset, dict[str, Any]] = {
     "modern": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "bias": "none", "dropout": 0.0, "norm_eps": 1e-5},
 }
 
-# GeGLU has three matrices where GELU has two: two thirds of the inner width is the same size.
+# GeGLU has three matrices where GELU has two: two thirds of the intermediate size has as many weights.
 SIZES: dict[Size, dict[str, int]] = {
     "nano": {"layers": 2, "heads": 2, "hidden_size": 32, "intermediate_size": 96, "max_length": 64},
     "micro": {"layers": 2, "heads": 2, "hidden_size": 64, "intermediate_size": 192, "max_length": 64},
@@ -146,10 +145,10 @@ def encoder_config(
     plan: str = "default",
     **changes: Any,  # noqa: ANN401 - any field of the config
 ) -> EncoderConfig:
-    """The config of a preset and a size, with any field changed.
+    """Build the config of a preset and a size, with any field changed.
 
     Raises:
-        ConfigError: A value will not do; the message says why.
+        ConfigError: A value is invalid.
     """
     shape = dict(SIZES[size])
     if preset == "modern":

@@ -1,4 +1,4 @@
-"""Changes to what a layer gives, while a block lasts: how a shift or an eraser gets inside an encoder.
+"""Edits of hidden states inside an encoder, such as shifts and erasers.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size.
 """
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Change = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""What becomes of hidden states: (B x T x D, the ids B x T) to B x T x D."""
+"""Function of hidden states (B x T x D) and ids (B x T) that returns hidden states (B x T x D)."""
 
 
 class Edits:
-    """The changes of each layer, in the order they were entered."""
+    """The changes of each layer, in the order in which they were entered."""
 
     def __init__(self) -> None:
         self._at: dict[int, tuple[Change, ...]] = {}
 
     @contextmanager
     def entered(self, layer: int, change: Change) -> Iterator[None]:
-        """The change is one of them while the block lasts, however it ends."""
+        """Add a change while the block lasts."""
 
         def entry(hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
-            return changed(change, hidden_BTD, ids_BT)  # a function of its own: a change may be entered twice
+            return changed(change, hidden_BTD, ids_BT)  # a new function each time: a change may be entered twice
 
         self._at[layer] = (*self._at.get(layer, ()), entry)
         try:
@@ -44,22 +44,22 @@ class Edits:
                 del self._at[layer]
 
     def apply(self, layer: int, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
-        """The output of a layer after its changes."""
+        """Apply the changes of a layer to its output."""
         for entry in self._at.get(layer, ()):
             hidden_BTD = entry(hidden_BTD, ids_BT)
         return hidden_BTD
 
 
 def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
-    """What a change makes of hidden states, held to its promise.
+    """Apply a change and check the shape of its result.
 
     Raises:
-        ConfigError: It gives something of another shape.
+        ConfigError: The change returns another shape.
     """
     found_BTD = change(hidden_BTD, ids_BT)
     if found_BTD.shape != hidden_BTD.shape:
         raise ConfigError(
-            f"an edit makes {tuple(found_BTD.shape)} of {tuple(hidden_BTD.shape)}",
+            f"an edit returns shape {tuple(found_BTD.shape)} for {tuple(hidden_BTD.shape)}",
             remedy="keep the shape",
             code="config.other-size",
         )
@@ -67,10 +67,10 @@ def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> t
 
 
 def check_layer(layer: int, depth: int) -> None:
-    """Refuse a layer that is not there.
+    """Refuse a layer that does not exist.
 
     Raises:
-        ConfigError: With those that are.
+        ConfigError: With the range of layers.
     """
     if not 0 <= layer <= depth:
         raise ConfigError(

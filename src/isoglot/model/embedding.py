@@ -1,8 +1,6 @@
-"""One module for all languages, or one for each.
+"""Embeddings (tokens, positions, language, segment), and modules that are shared or private to each language.
 
-From ids to vectors: tokens, positions, and the language or the second of two texts if it has a vector of its own.
-
-A private table of tokens has a row only for each id of its language; any other id reads the row of ``[UNK]``.
+A private token table has rows only for the ids of its language; any other id reads the row of ``[UNK]``.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
@@ -30,27 +28,27 @@ PartT = TypeVar("PartT", bound=nn.Module)
 
 
 class PerLanguage(nn.ModuleDict, Generic[PartT]):
-    """A part of an encoder, under the name ``shared`` or under each language's.
+    """A part of an encoder, under the name ``shared`` or one per language.
 
     Args:
-        languages: Who has one to itself; none: all share one.
-        build: Makes the part of a language, or of ``shared``.
+        languages: The languages with a part of their own; empty: all share one.
+        build: Builds the part of a language, or ``shared``.
     """
 
     def __init__(self, languages: Sequence[str], build: Callable[[str], PartT]) -> None:
         super().__init__({name: build(name) for name in languages or (SHARED,)})
 
     def of(self, language: str | None) -> PartT:
-        """The part that a language uses.
+        """Return the part that a language uses.
 
         Raises:
-            ConfigError: Each language has its own, and this one has none, or none is named.
+            ConfigError: Each language has its own, and this one is missing or not named.
         """
         if SHARED in self:
             return cast("PartT", self[SHARED])
         if language is None:
             raise ConfigError(
-                "the encoder has parts for each language and none is named",
+                "the encoder has private parts, and no language is named",
                 remedy=f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
                 code="config.missing-option",
             )
@@ -64,12 +62,12 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
 
 
 class Members(nn.Module):
-    """Which ids a language has, and the row of each in its private tables.
+    """The ids of a language, and their rows in its private tables.
 
     Args:
-        ids: The ids, sorted; ``[UNK]`` among them.
-        size: The size of the vocabulary.
-        unknown: The id whose row stands for all others.
+        ids: Sorted ids, with ``[UNK]``.
+        size: Size of the vocabulary.
+        unknown: The id whose row all other ids use.
     """
 
     ids: torch.Tensor
@@ -85,7 +83,7 @@ class Members(nn.Module):
 
 
 class Embedding(nn.Module):
-    """Tokens, positions and languages, added and normalized."""
+    """Sum of token, position, language and segment embeddings, normalized."""
 
     def __init__(self, config: EncoderConfig, members: Mapping[str, Members], edits: Edits) -> None:
         super().__init__()
@@ -102,13 +100,13 @@ class Embedding(nn.Module):
             else None
         )
         added = config.language_embeddings == "added"
-        # One parameter a language: what a batch of another language does not reach must not move.
+        # One parameter per language: a batch of another language must not move it.
         self.languages = (
             nn.ParameterDict({code: nn.Parameter(torch.zeros(1, config.hidden_size)) for code in config.languages})
             if added
             else None
         )
-        # BERT's second segment, less the first, which is part of the positions.
+        # BERT's second segment minus the first, which is part of the positions.
         self.second_segment = None if config.separator_id is None else nn.Parameter(torch.zeros(1, config.hidden_size))
         self.norm = PerLanguage(own, lambda _: norm(config))
         self.dropout = Dropout(config.dropout)
@@ -123,21 +121,21 @@ class Embedding(nn.Module):
         languages_BT: torch.Tensor | None = None,
         positions_BT: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Vectors of ids (B x T x D).
+        """Embed ids (B x T x D).
 
         Args:
-            ids_BT: The tokens.
-            language: Whose parts to use, and whose vector to add.
-            languages_BT: The language of each token as its number in the config, where a row has several.
-            positions_BT: The place of each token; by default its column.
+            ids_BT: Token ids.
+            language: The language whose private parts and embedding to use.
+            languages_BT: The language of each token as an index into the config's, where a row has several.
+            positions_BT: The position of each token; default: its column.
 
         Raises:
-            ConfigError: The rows are too long, or the language is one the encoder does not have.
+            ConfigError: The rows are too long, or the encoder lacks the language.
         """
         if ids_BT.shape[1] > self.config.max_length:
             raise ConfigError(
-                f"{ids_BT.shape[1]} tokens in a row for an encoder of {self.config.max_length}",
-                remedy="cut the input to that length",
+                f"{ids_BT.shape[1]} tokens exceed the encoder's maximum of {self.config.max_length}",
+                remedy="truncate the input",
                 code="config.invalid-value",
             )
         table, given_BT = self.tokens.of(language), ids_BT
@@ -159,14 +157,14 @@ class Embedding(nn.Module):
         return self.edits.apply(0, normed, given_BT)
 
     def language_vector(self, language: str | None) -> torch.Tensor:
-        """What is added to every token of a language (1 x D).
+        """The language embedding (1 x D).
 
         Raises:
-            ConfigError: The encoder does not have that language.
+            ConfigError: The encoder lacks the language.
         """
         if self.languages is None or language is None or language not in self.languages:
             raise ConfigError(
-                f"the encoder adds a vector of the language, and has none for {language!r}",
+                f"the encoder has no language embedding of {language!r}",
                 remedy=f"choose one of {', '.join(self.config.languages)}",
                 code="config.unknown-language",
             )

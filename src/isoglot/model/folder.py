@@ -1,15 +1,15 @@
-"""An encoder as a folder: its config, its weights and its vocabulary.
+"""Encoders on disk: a folder with config, weights and vocabulary.
 
 ::
 
-    encoder.json             config, ids of each language where tables are private, hashes; written last
+    encoder.json             config, ids of each language if tables are private, hashes; written last
     encoder.safetensors      the weights
-    provenance.json          which texts and dictionaries it was trained on, with the words of the dictionaries
-    vocabulary/              what its ids mean
+    provenance.json          the texts and dictionaries it was trained on, with the words of the dictionaries
+    vocabulary/              its vocabulary
 
-Packed, it is a fifth of the size: ``encoder.safetensors.zst`` has the weights as :mod:`isoglot.model.packed` stores
-them, and the other files are compressed. Beside either there may be what is known of the languages, as
-``isoglot steer fit`` writes it: ``means.safetensors`` and ``token_sets.json``.
+A packed encoder takes a fifth of the space: ``encoder.safetensors.zst`` has the weights as
+:mod:`isoglot.model.packed` stores them, and the other files are compressed. ``isoglot steer fit`` may have written
+``means.safetensors`` and ``token_sets.json`` beside either.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ VOCABULARY = "vocabulary"
 FORMAT = 1
 
 Form = Literal["whole", "packed"]
-"""``whole``: the weights as they are; ``packed``: about 5.7 bits for each, at a small loss."""
+"""``whole``: weights as they are; ``packed``: about 5.7 bits a weight, with a small loss."""
 _FORMS = {"whole": WEIGHTS, "packed": PACKED}
 
 
@@ -56,20 +56,20 @@ def save_encoder(
     form: Form = "whole",
     step: float | None = None,
 ) -> list[Path]:
-    """Write an encoder to a folder, made if missing; returns the files.
+    """Save an encoder to a folder, created if missing; returns the files.
 
-    An encoder that is there is replaced in one step; files that are not its own stay.
+    An encoder that is there is replaced atomically; other files stay.
 
     Args:
-        encoder: What to write.
-        folder: Where.
-        about: How it was trained, kept beside the config; packed, for others to use, without the folders that files lay
-            in. Which texts and dictionaries it was trained on, the encoder itself knows.
+        encoder: The encoder.
+        folder: Its folder.
+        about: How it was trained, stored beside the config; in packed form without the folders of files.
         form: How the weights are stored.
-        step: Of packed weights: that of a row, as a share of its spread; by default :data:`isoglot.model.packed.STEP`.
+        step: Packed: quantization step as a share of a row's root mean square; default
+            :data:`isoglot.model.packed.STEP`.
 
     Raises:
-        InputError: Weights that are to be packed are not finite.
+        InputError: Weights to be packed are not finite.
         StorageError: The folder cannot be written to.
     """
     from safetensors.torch import save
@@ -108,17 +108,17 @@ def save_encoder(
 
 
 def encoder_files(folder: str | Path) -> list[str]:
-    """The names that the files of an encoder in a folder may have, those of its vocabulary included."""
+    """Names that the files of an encoder in a folder may have, including its vocabulary's."""
     inner = [f"{VOCABULARY}/{name}" for name in vocabulary_files(Path(folder) / VOCABULARY)]
     return [INDEX, WEIGHTS, PACKED, *both_forms(PROVENANCE), *inner]
 
 
 def open_encoder(folder: str | Path) -> Encoder:
-    """Read an encoder from a folder of ours, whole or packed, in evaluation mode on the CPU.
+    """Load an encoder that :func:`save_encoder` wrote, in evaluation mode on the CPU.
 
     Raises:
-        CorruptFileError: A file is not what was written.
-        InputError: ``encoder.json`` is not one of ours.
+        CorruptFileError: A file is damaged.
+        InputError: ``encoder.json`` is not isoglot's.
         StorageError: A file is missing.
     """
     import numpy as np
@@ -140,7 +140,7 @@ def open_encoder(folder: str | Path) -> Encoder:
     places = config.max_length if config.positions == "learned" else 0
     least = config.hidden_size * (config.vocabulary_size + places + config.layers * config.intermediate_size)
     if least > 2 * sum(map(torch.numel, weights.values())):
-        raise _unfit(f"{config.hidden_size:,} numbers a piece", folder / name)  # before memory is taken for them
+        raise _unfit(f"hidden_size {config.hidden_size:,}", folder / name)  # before memory is allocated
     members = {
         code: np.flatnonzero(from_ranges(ranges, config.vocabulary_size, folder / INDEX))
         for code, ranges in index["members"].items()
@@ -160,16 +160,16 @@ def open_encoder(folder: str | Path) -> Encoder:
 
 def _unfit(what: str, path: Path) -> CorruptFileError:
     return CorruptFileError(
-        f"{what} in {INDEX} and these weights do not go together", remedy="copy the folder again, whole", file=path
+        f"{what} in {INDEX} does not fit the weights", remedy="copy the folder again, whole", file=path
     )
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
-    """What ``encoder.json`` says.
+    """Read ``encoder.json``.
 
     Raises:
-        CorruptFileError: Something is missing in it.
-        InputError: It is not one of ours, or one of a form that is not known here.
+        CorruptFileError: A key is missing.
+        InputError: It is not isoglot's, or of an unknown form.
         StorageError: It cannot be read.
     """
     path = Path(folder) / INDEX
@@ -188,25 +188,25 @@ def read_index(folder: str | Path) -> dict[str, Any]:
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:
-    """How an encoder was trained.
+    """Read how an encoder was trained.
 
     Raises:
-        InputError: ``encoder.json`` is not one of ours.
+        InputError: ``encoder.json`` is not isoglot's.
         StorageError: A file cannot be read.
     """
     return dict(read_index(folder)["about"])
 
 
 def folder_size(folder: str | Path) -> int:
-    """The bytes of all files in a folder."""
+    """Size of all files in a folder, in bytes."""
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
 def read_packed(path: Path, *, sha256: str | None = None) -> dict[str, torch.Tensor]:
-    """The weights of a packed file; with ``sha256`` given, only if that is its hash.
+    """Read packed weights, and check the hash of the file if given.
 
     Raises:
-        CorruptFileError: The content is not what was written.
+        CorruptFileError: The file is damaged.
         StorageError: There is no such file.
     """
     from isoglot.model.packed import unpack
@@ -216,10 +216,10 @@ def read_packed(path: Path, *, sha256: str | None = None) -> dict[str, torch.Ten
 
 
 def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
-    """The vocabulary beside what was learned with it, if it is the one that was written.
+    """Load the vocabulary of an encoder and check its hash.
 
     Raises:
-        CorruptFileError: It is another one.
+        CorruptFileError: It is another vocabulary.
         StorageError: A file is missing.
     """
     vocabulary = Vocabulary.load(folder)
@@ -234,10 +234,10 @@ def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
 
 
 def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Tensor]:
-    """The tensors of a safetensors file; with ``sha256`` given, only if that is its hash.
+    """Read a safetensors file, and check its hash if given.
 
     Raises:
-        CorruptFileError: The content is not what was written.
+        CorruptFileError: The file is damaged.
         StorageError: There is no such file.
     """
     from safetensors import SafetensorError
@@ -251,12 +251,12 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
         return load_file(path)
     except SafetensorError as error:
         raise CorruptFileError(
-            f"not a whole safetensors file: {error}", remedy="copy or make it again", file=path
+            f"not a complete safetensors file: {error}", remedy="copy or make it again", file=path
         ) from error
 
 
 def _check_there(path: Path) -> None:
     if not path.exists():
         raise StorageError(
-            "no weights here", remedy="copy the folder again, whole", code="storage.not-found", file=path
+            "the weights are missing", remedy="copy the folder again, whole", code="storage.not-found", file=path
         )

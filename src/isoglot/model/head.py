@@ -1,8 +1,8 @@
-"""From the last layer to scores of pieces: a transform (BERT) or none (XLM), then a softmax tied to the embeddings.
+"""Masked language modeling head: a transform (BERT) or none (XLM), then a softmax tied to the embeddings.
 
-A private softmax has a score only for each id of its language. It is tied to the private embeddings where there are
-such, and to the language's rows of the shared ones where not; a shared softmax over private embeddings has a matrix of
-its own, for there is no one table to be tied to. An imported encoder may have a matrix of its own too, or no head.
+A private softmax has logits only for the ids of its language. It is tied to the private embeddings if there are any,
+else to the language's rows of the shared ones; a shared softmax over private embeddings has its own matrix. An imported
+encoder may have its own matrix too, or no head.
 
 Shapes: ``N`` vectors, ``D`` hidden size, ``V`` vocabulary, ``R`` ids of a language.
 """
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from isoglot.model.embedding import Members
 
 ABSENT = -1e9
-"""The score of an id that a private softmax does not have."""
-_IMPROBABLE = -3e4  # a score whose exponential is 0, and that every number format has
+"""Logit of an id that a private softmax does not have."""
+_IMPROBABLE = -3e4  # a logit whose exponential is 0 in every number format
 _ALIGNMENT = 64
 _POSITIONS = 512  # decoded at a time
 
 
 class Transform(nn.Module):
-    """A matrix, GELU and a norm, as BERT has before its softmax."""
+    """Dense layer, GELU and norm before the softmax, as in BERT."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -42,13 +42,13 @@ class Transform(nn.Module):
         self.norm = norm(config)
 
     def forward(self, x_ND: torch.Tensor) -> torch.Tensor:
-        """The vectors that the softmax scores."""
+        """Transform hidden states for the softmax."""
         normed: torch.Tensor = self.norm(F.gelu(self.dense(x_ND)))
         return normed
 
 
 class Softmax(nn.Module):
-    """What a softmax has of its own: a bias, and a matrix where it is tied to nothing."""
+    """Parameters of a softmax: a bias, and a matrix if it is not tied."""
 
     weight: nn.Parameter | None
 
@@ -59,11 +59,11 @@ class Softmax(nn.Module):
 
 
 class Head(nn.Module):
-    """The transform and the softmax.
+    """Transform and softmax.
 
     Args:
         config: The encoder's.
-        members: The ids of each language, where a part is private.
+        members: The ids of each language, if a part is private.
         tokens: The token embeddings it is tied to.
     """
 
@@ -87,7 +87,7 @@ class Head(nn.Module):
         )
 
     def weight(self, language: str | None) -> torch.Tensor:
-        """The matrix of the softmax: V x D, or R x D where it is private."""
+        """The matrix of the softmax: V x D, or R x D if it is private."""
         own = self.softmax.of(language).weight
         if own is not None:
             return own
@@ -100,7 +100,7 @@ class Head(nn.Module):
     def loss(
         self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
     ) -> torch.Tensor:
-        """Cross entropy of the targets, in float32; a target of -100 counts for nothing, and the mean of none is 0."""
+        """Cross-entropy of the targets in float32; targets of -100 are ignored, and the mean of none is 0."""
         if SHARED not in self.softmax:
             rows_N = self.members[language or ""].row_V[targets_N.clamp(min=0)]
             targets_N = torch.where(targets_N < 0, targets_N, rows_N)
@@ -111,7 +111,7 @@ class Head(nn.Module):
         return F.cross_entropy(scores, targets_N, reduction=reduction)
 
     def logits(self, x: torch.Tensor, language: str | None) -> torch.Tensor:
-        """Scores of every piece of the vocabulary (… x V)."""
+        """Logits over the vocabulary (… x V)."""
         scores = self._scores(x, language)
         if SHARED in self.softmax:
             return scores
@@ -157,10 +157,9 @@ def _best_rows(x_ND: torch.Tensor, weight_VD: torch.Tensor, bias_V: torch.Tensor
 
 
 def aligned(weight_VD: torch.Tensor, bias_V: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The matrix and bias of a softmax with pieces of no probability at their end, up to a multiple of 64 rows.
+    """Pad matrix and bias of a softmax to a multiple of 64 rows, with subwords of probability 0.
 
-    A row of scores then begins at a multiple of 128 bytes. Without it, a GPU takes slower kernels for the products of
-    an odd vocabulary, or copies them into place first.
+    Rows of logits then begin at a multiple of 128 bytes; a GPU uses slower kernels for odd sizes, or copies first.
     """
     extra = -len(weight_VD) % _ALIGNMENT
     if not extra:
@@ -169,34 +168,34 @@ def aligned(weight_VD: torch.Tensor, bias_V: torch.Tensor) -> tuple[torch.Tensor
 
 
 class NoHead(Head):
-    """What an encoder without a softmax has in the place of one."""
+    """Head of an encoder without a softmax: every method raises."""
 
     def __init__(self) -> None:
         nn.Module.__init__(self)
 
     def weight(self, language: str | None) -> NoReturn:
-        """There is none."""
+        """Raise ConfigError."""
         raise no_head()
 
     def loss(
         self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
     ) -> NoReturn:
-        """There is none."""
+        """Raise ConfigError."""
         raise no_head()
 
     def logits(self, x: torch.Tensor, language: str | None) -> NoReturn:
-        """There are none."""
+        """Raise ConfigError."""
         raise no_head()
 
 
 def no_head(why: str = "its weights came without one") -> ConfigError:
-    """The refusal of scores of pieces where an encoder has none.
+    """Error for logits of an encoder without a head.
 
     Args:
         why: The reason.
     """
     return ConfigError(
-        f"the encoder has no softmax over pieces: {why}",
+        f"the encoder has no language modeling head: {why}",
         remedy="use one that was saved with its head for masked language modeling",
         code="config.not-supported",
     )

@@ -1,4 +1,4 @@
-"""Open an encoder, whoever made it."""
+"""Loading of encoders: isoglot's own, training runs, static vectors and Hugging Face models."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Provenance
 
 EMBEDDED = "isoglot-mini"
-"""The encoder that comes with the package: English, French, German, Russian and Chinese."""
+"""The bundled encoder: English, French, German, Russian and Chinese."""
 EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)
-"""Where it is, packed, if this version has it."""
+"""Its folder, in packed form, if this installation has it."""
 _AGAIN = "install isoglot again"
 
 Weights = Literal["best", "last"]
-"""Which weights of a training run: those with the lowest dev perplexity, or those at its end."""
+"""Weights of a training run: those with the lowest dev perplexity, or the final ones."""
 BEST: Weights = "best"
 LAST: Weights = "last"
-"""They are folders of the run by the same names."""
+"""Names of folders in a run."""
 RUN = "pretrain.json"
-"""The file that makes a folder the folder of a training run; it says what the run is of."""
+"""The file that identifies the folder of a training run."""
 
 
 @dataclass(frozen=True)
 class RunWeights:
-    """The weights of a training run that a name stands for."""
+    """The chosen weights of a training run."""
 
     folder: Path
-    """The encoder: ``best`` or ``last`` inside the run's folder."""
+    """Folder of the encoder: ``best`` or ``last`` in the run's folder."""
     weights: Weights
     step: int
     dev_perplexity: dict[str, float]
-    """Dev perplexity at that step, by language; empty for a run without evaluations."""
+    """Dev perplexity at that step by language; empty for a run without evaluations."""
     only: bool = False
-    """Whether the run has no others, because no best weights were kept."""
+    """Whether these are the only weights, since no best ones were kept."""
 
     def facts(self) -> dict[str, Any]:
-        """The same, for JSON and run records."""
+        """The same for JSON and run records."""
         return {"weights": self.weights, "step": self.step, "dev_perplexity": self.dev_perplexity}
 
     def __str__(self) -> str:
-        """One line for people: ``run/best: best weights, step 250, dev perplexity en 12.3``."""
+        """One line: ``run/best: best weights, step 250, dev perplexity en 12.3``."""
         measured = ", ".join(f"{code} {value:.1f}" for code, value in self.dev_perplexity.items())
         measured = f"dev perplexity {measured}" if measured else "dev perplexity not measured"
         only = " (the run kept no best weights)" if self.only else ""
@@ -60,7 +60,7 @@ class RunWeights:
 
 
 def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | None:
-    """The weights of a training run to open; None for a source that is no run.
+    """Choose the weights of a training run; None if the source is not a run.
 
     A run that kept no best weights (no evaluations, or ``evaluation.best = "counted"``) has only its last.
 
@@ -86,7 +86,7 @@ def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | Non
 
 
 def encoder_folder(source: str | Path, weights: Weights = BEST) -> Path | None:
-    """The folder of an encoder of ours: the package's own for ``isoglot-mini``, one of a run's; None for any other."""
+    """The folder of an isoglot encoder, of a run or bundled (``isoglot-mini``); None for any other source."""
     run = run_weights(source, weights)
     if run is not None:
         return run.folder
@@ -97,9 +97,9 @@ def encoder_folder(source: str | Path, weights: Weights = BEST) -> Path | None:
 
 
 def embedded() -> dict[str, Any]:
-    """What there is to say of the encoder that comes with the package; its ``size`` in bytes is None if it does not.
+    """Facts about the bundled encoder; ``size`` in bytes is None if it is not installed.
 
-    It is opened, and ``problem`` is what came of that: None, or a line that says what is damaged.
+    ``problem`` is None if it can be loaded, else a line that says what is damaged.
     """
     if not EMBEDDED_FOLDER.is_dir():
         return {"name": EMBEDDED, "size": None, "languages": [], "problem": None}
@@ -116,23 +116,23 @@ def embedded() -> dict[str, Any]:
 
 
 def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights = BEST) -> EncoderLike:
-    """Open an encoder in evaluation mode.
+    """Load an encoder in evaluation mode.
 
-    BERT, RoBERTa, XLM-R and ModernBERT become encoders of ours; any other Hugging Face encoder is wrapped as it is.
-    Static vectors are an encoder with layer 0 alone. A sentence-transformers folder is an encoder with a
-    ``sentence_head``, which makes the vector of a sentence.
+    BERT, RoBERTa, XLM-R and ModernBERT are imported into :class:`Encoder`; other Hugging Face encoders are wrapped
+    (:class:`HookedEncoder`). Static vectors are an encoder with layer 0 alone. A sentence-transformers model has a
+    ``sentence_head``, which computes sentence vectors.
 
     Args:
-        source: An encoder's folder or a training run's, ``isoglot-mini``, a Hugging Face folder, or a name on its hub.
-        device: Where it computes: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
-        weights: Of a training run: ``best`` (lowest dev perplexity, which the first paper selects by) or ``last``.
+        source: Folder of an encoder or a training run, ``isoglot-mini``, a Hugging Face folder or hub name.
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
+        weights: Of a training run: ``best`` (lowest dev perplexity, as the first paper selects) or ``last``.
 
     Raises:
-        ConfigError: It is no encoder that can be used here.
-        CorruptFileError: A file of ours is not what was written.
+        ConfigError: The model is not supported.
+        CorruptFileError: A file is damaged.
         InputError: The folder holds something else.
         MissingPartError: A Hugging Face model needs ``transformers``, which is not installed.
-        StorageError: There is no such folder or name, or the training run has not finished.
+        StorageError: The source does not exist, or the training run has not finished.
     """
     from isoglot.core.devices import choose_device
     from isoglot.model.static_table import INDEX as TABLE
@@ -146,7 +146,7 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     if (path / TABLE).exists():
         return open_table(path).to(place)
     if str(source) == EMBEDDED and not path.exists():
-        raise ConfigError(f"{EMBEDDED} does not come with this version", remedy=WAYS, code="config.not-supported")
+        raise ConfigError(f"{EMBEDDED} is not bundled with this installation", remedy=WAYS, code="config.not-supported")
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
         raise StorageError(
             f"no encoder in this folder: neither {INDEX} nor config.json",
@@ -202,10 +202,10 @@ def _from_hf(source: str | Path) -> Encoder | HookedEncoder:
 
 
 def _hf_provenance(source: str | Path) -> Provenance:
-    """What an export of ours says it was trained on; unknown for a model from elsewhere.
+    """Provenance of an isoglot export; unknown for other models.
 
     Raises:
-        CorruptFileError: The record of an export is missing or altered.
+        CorruptFileError: The record of an export is missing or damaged.
     """
     from isoglot.model.hf.export import PROVENANCE
     from isoglot.vocab.exported_processing import MARK

@@ -1,16 +1,14 @@
-"""Weights stored small: every matrix as whole numbers from -127 to 127 times a power of two for each row.
+"""Packed weights: every matrix as integers from -127 to 127 times a power of two for each row.
 
-The step of a row is the power of two nearest to a share of its root mean square, so most numbers are small and
-Zstandard's Huffman coding makes 5 to 6 bits of each; a row with a far outlier has a wider step, and nothing is clipped.
-Why powers of two:
+The step of a row is the power of two nearest to a share of its root mean square, so most integers are small and
+Zstandard's Huffman coding needs 5 to 6 bits for each; a row with an outlier has a larger step, and nothing is clipped.
+Powers of two are exact, so unpacked weights are the same on every machine and in bfloat16, and the possible steps of a
+row divide each other, so that packing packed weights gives the same bytes.
 
-- they are exact: what is unpacked is the same on every machine, and bfloat16 holds it without loss;
-- the steps of one row divide each other, so that packing what was packed before gives the same bytes.
+Vectors (norms, biases) and integers are stored as they are. The file is a safetensors file in one Zstandard frame, with
+the integers of a matrix under its name and the exponents of its rows under ``NAME.exponent``.
 
-Vectors (norms, biases) and whole numbers stay as they are. The file is a safetensors file as one Zstandard frame: under
-a matrix's name its whole numbers, under ``NAME.exponent`` those of its rows.
-
-Shapes: ``R`` rows of a matrix, ``D`` its last side.
+Shapes: ``R`` rows of a matrix, ``D`` its last dimension.
 """
 
 from __future__ import annotations
@@ -28,45 +26,45 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STEP = 1 / 10
-"""The step of a row as a share of its root mean square, before it becomes a power of two."""
+"""Quantization step of a row as a share of its root mean square, before rounding to a power of two."""
 FINER = {"embedding.tokens.": 1.25, "attention.qkv.": 0.3, "attention.out.": 0.6, "mlp.up.": 0.5}
-"""What the step of a part is multiplied by: errors in the tables of tokens cost next to nothing, those in the
-attention's projection most (docs/PRETRAINING.md)."""
+"""Factor on the step of a part: errors in token embeddings matter least, those in the attention projection most
+(docs/PRETRAINING.md)."""
 EXPONENT = ".exponent"
 _LARGEST = 127
-_LEAST_EXPONENT, _MOST_EXPONENT = -126, 127  # those of float32's normal numbers, and of int8
-_TOO_LARGE = 2.0**127  # what is larger might, rounded up, no longer be a float32
-_NOT_FINITE, _REMEDY = "has a weight that is not finite or nearly so", "train again with a lower learning rate"
-_LEVEL = 1  # of Zstandard: there are no repetitions to look for, and looking costs more bytes than it saves
+_LEAST_EXPONENT, _MOST_EXPONENT = -126, 127  # of float32's normal numbers, within int8
+_TOO_LARGE = 2.0**127  # larger values might overflow float32 when rounded up
+_NOT_FINITE, _REMEDY = "has a weight that is not finite or too large", "train again with a lower learning rate"
+_LEVEL = 1  # of Zstandard: there are no repetitions, and searching for them costs more bytes than it saves
 
 
-def quantise(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix as whole numbers (R x D, int8) and the exponent of each row's step (R, int8).
+def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.ndarray]:
+    """Quantize a matrix to integers (R x D, int8) and the exponent of each row's step (R, int8).
 
-    No entry is further from what it was than half the step of its row. A row that is such numbers already stays what
-    it is, whatever the step asked for; its numbers have no common factor of two.
+    No entry changes by more than half the step of its row. A row that is already quantized stays the same, whatever the
+    step; its integers have no common factor of two.
 
-    >>> numbers_RD, exponents_R = quantise(np.array([[0.5, -1.0], [0.0, 0.0]]))
+    >>> numbers_RD, exponents_R = quantize(np.array([[0.5, -1.0], [0.0, 0.0]]))
     >>> numbers_RD.tolist(), exponents_R.tolist()
     ([[1, -2], [0, 0]], [-1, 0])
 
     Args:
-        matrix_RD: Finite numbers, as float32 has them.
-        step: As a share of a row's root mean square, at most 1.
+        matrix_RD: Finite float32 numbers.
+        step: Share of a row's root mean square, at most 1.
 
     Raises:
-        ConfigError: The step is no such share.
+        ConfigError: The step is not between 0 and 1.
         InputError: An entry is not finite, or beyond 2 ** 127.
     """
     if not 0 < step <= 1:
         raise _no_step(step)
-    with np.errstate(over="ignore"):  # what float32 does not have becomes infinite, and is refused as that
+    with np.errstate(over="ignore"):  # what overflows float32 becomes infinite and is refused
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
     if not (np.abs(exact_RD) <= _TOO_LARGE).all():
         raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY, code="input.not-finite")
     largest_R = np.abs(exact_RD).max(axis=1, initial=0.0)
     there_R = largest_R > 0
-    # The finest step at which the largest entry is no more than 127 of it.
+    # The finest step at which the largest entry is at most 127 steps.
     finest_R = np.frexp(np.where(there_R, largest_R, 1.0))[1] - 7
     finest_R += np.rint(np.ldexp(largest_R, -finest_R)) > _LARGEST
     finest_R = np.clip(finest_R, _LEAST_EXPONENT, _MOST_EXPONENT)
@@ -91,29 +89,29 @@ def _no_step(step: float) -> ConfigError:
 
 
 def _even(numbers_RD: np.ndarray) -> np.ndarray:
-    """Which rows have even numbers only, and not only zeros (R)."""
+    """Rows with even numbers only that are not all zero (R)."""
     every_R = np.bitwise_or.reduce(numbers_RD, axis=1, initial=0)
     even_R: np.ndarray = (every_R & 1 == 0) & (every_R != 0)
     return even_R
 
 
 def restore(numbers_RD: torch.Tensor, exponents_R: torch.Tensor) -> torch.Tensor:
-    """The matrix that :func:`quantise` made numbers of, float32."""
+    """The matrix that :func:`quantize` made numbers of, float32."""
     steps_R = torch.ldexp(torch.ones(len(exponents_R)), exponents_R.int())
     return numbers_RD.float().mul_(steps_R[:, None])
 
 
 def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapping[str, float] = FINER) -> bytes:
-    """The weights of an encoder as the content of a small file; the same weights give the same bytes.
+    """Pack the weights of an encoder; the same weights give the same bytes.
 
     Args:
-        weights: By name.
-        step: As a share of a row's root mean square.
-        finer: What the step is multiplied by where a name has this in it; elsewhere it stays.
+        weights: Tensors by name.
+        step: Share of a row's root mean square.
+        finer: Factors on the step of tensors with this in their name.
 
     Raises:
-        ConfigError: The step is no share of a row's spread.
-        InputError: A weight is not finite, or beyond 2 ** 127; the message has its name.
+        ConfigError: The step is not between 0 and 1.
+        InputError: A weight is not finite, or beyond 2 ** 127.
     """
     from safetensors.torch import save
 
@@ -129,17 +127,17 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapp
         if tensor.is_floating_point() and tensor.dim() > 1:
             rows_RD = tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
             factor = next((factor for part, factor in finer.items() if part in name), 1.0)
-            numbers_RD, exponents_R = quantise(rows_RD.numpy(), min(1.0, step * factor))
+            numbers_RD, exponents_R = quantize(rows_RD.numpy(), min(1.0, step * factor))
             tensors[name] = torch.from_numpy(numbers_RD).view(tensor.shape)
             tensors[name + EXPONENT] = torch.from_numpy(exponents_R)
     return compressed(save(tensors), level=_LEVEL)
 
 
 def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
-    """The weights that :func:`pack` made a file of; ``path`` is for messages.
+    """Unpack weights that :func:`pack` packed; ``path`` is for messages.
 
     Raises:
-        CorruptFileError: It is no such file, or not whole.
+        CorruptFileError: The data are damaged or something else.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -157,12 +155,12 @@ def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
             else:
                 weights[name] = tensor
     except (SafetensorError, RuntimeError, IndexError) as error:
-        raise CorruptFileError("no packed weights", remedy="copy or make it again", file=path or None) from error
+        raise CorruptFileError("not packed weights", remedy="copy or make it again", file=path or None) from error
     return weights
 
 
 def packing_error(weights: Mapping[str, torch.Tensor], packed: Mapping[str, torch.Tensor]) -> float:
-    """How far packed matrices are from what they were: the root mean square of the difference, over theirs."""
+    """Relative error of packed matrices: root mean square of the difference over that of the weights."""
     apart = whole = 0.0
     for name, tensor in weights.items():
         if tensor.is_floating_point() and tensor.dim() > 1:

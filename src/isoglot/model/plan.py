@@ -1,10 +1,10 @@
-"""The sharing plan: which parts of an encoder every language has to itself, and which all share.
+"""Sharing plan: which parts of an encoder are private to each language, and which are shared.
 
-Parts are the token embeddings (``emb``), the positions (``pos``), each layer (from 1), the transform before the softmax
-(``transform``) and the softmax itself (``softmax``). What is not named is shared.
+Parts are the token embeddings (``emb``), the position embeddings (``pos``), each layer (from 1), the transform before
+the softmax (``transform``) and the softmax (``softmax``). Parts that are not named are shared.
 
-Two ways to write one. The names of Wu et al. (2020), where ``emb`` stands for embeddings, positions and softmax
-together, as it does there; and the free form, where every part is named by itself:
+A plan is written by its name in Wu et al. (2020), where ``emb`` means embeddings, positions and softmax together, or in
+the free form, where every part is named on its own:
 
 >>> SharingPlan.parse("sep-emb+l1-3", depth=8).text
 'emb,pos,1-3,softmax'
@@ -13,9 +13,9 @@ together, as it does there; and the free form, where every part is named by itse
 >>> SharingPlan.parse("emb,pos,softmax,1-3").name
 'sep-emb+l1-3'
 
-What has no name of its own goes with its neighbor: the norm after the embeddings with ``emb``, a norm after the last
-layer with that layer. So in ``sep-emb+l1-6`` nothing below layer 7 is shared. Rotary positions have no weights: there
-``pos`` means nothing; nor does ``transform`` in an encoder that has none.
+The norm after the embeddings goes with ``emb``, a norm after the last layer with that layer; so in ``sep-emb+l1-6``
+nothing below layer 7 is shared. Rotary positions have no weights, so ``pos`` has no effect there, nor has ``transform``
+in an encoder without one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from isoglot.core.errors import ConfigError, nearest_name, shown
 PARTS = ("emb", "pos", "transform", "softmax")
 """The parts besides the layers."""
 SEPARATE_EMBEDDINGS = frozenset({"emb", "pos", "softmax"})
-"""What the first paper's "Sep Emb" separates."""
+"""The private parts of the first paper's "Sep Emb"."""
 NAMES = ("default", "sep-emb", "sep-l1-3", "sep-l1-6", "sep-emb+l1-3", "sep-emb+l1-6")
-"""The arms of the first paper; ``sep-l2-4`` and the like are understood too."""
+"""The arms of the first paper; ``sep-l2-4`` and the like are valid too."""
 
 _LAYERS = re.compile(r"l?(\d+)(?:-(\d+))?")
 _REMEDY = f"write a name ({', '.join(NAMES)}) or parts with commas, such as emb,pos,1-3,softmax"
@@ -39,21 +39,21 @@ _REMEDY = f"write a name ({', '.join(NAMES)}) or parts with commas, such as emb,
 
 @dataclass(frozen=True)
 class SharingPlan:
-    """What is private to each language: parts, and layers from 1."""
+    """Parts and layers (from 1) that are private to each language."""
 
     private: frozenset[str] = frozenset()
     private_layers: frozenset[int] = frozenset()
 
     @classmethod
     def parse(cls, text: str, depth: int | None = None) -> SharingPlan:
-        """Read a plan.
+        """Parse a plan.
 
         Args:
-            text: A name or parts with commas.
-            depth: The layers of the encoder, to refuse one that is not there; None: any.
+            text: A name, or parts separated by commas.
+            depth: Number of layers of the encoder, to check layer numbers; None: any.
 
         Raises:
-            ConfigError: Something in it is no part, or a layer is not there.
+            ConfigError: A part or layer does not exist.
         """
         written = text.strip().lower()
         if written in ("default", ""):
@@ -81,7 +81,7 @@ class SharingPlan:
             else:
                 near = nearest_name(written, NAMES) if named else nearest_name(item, PARTS)
                 raise ConfigError(
-                    f"plan {shown(text)}: {shown(item)} is no part; {near}",
+                    f"plan {shown(text)}: unknown part {shown(item)}; {near}",
                     remedy=_REMEDY,
                     code="config.malformed-option",
                 )
@@ -89,7 +89,7 @@ class SharingPlan:
 
     @property
     def text(self) -> str:
-        """The plan in the free form, parts in the order data meets them; ``default`` if all is shared."""
+        """The plan in the free form, parts in the order of the forward pass; ``default`` if all is shared."""
         layers = _ranges(sorted(self.private_layers))
         before, after = PARTS[:2], PARTS[2:]
         parts = [part for part in before if part in self.private]
@@ -99,7 +99,7 @@ class SharingPlan:
 
     @property
     def name(self) -> str:
-        """The first paper's way to say it where it has one, else the free form."""
+        """The first paper's name if it has one, else the free form."""
         layers = _ranges(sorted(self.private_layers))
         if self.private not in (frozenset(), SEPARATE_EMBEDDINGS) or len(layers) > 1:
             return self.text
@@ -108,15 +108,15 @@ class SharingPlan:
 
     @property
     def is_default(self) -> bool:
-        """Whether all is shared."""
+        """Whether everything is shared."""
         return not self.private and not self.private_layers
 
     def is_private(self, part: str) -> bool:
-        """Whether each language has the part to itself."""
+        """Whether a part is private to each language."""
         return part in self.private
 
     def layer_is_private(self, number: int) -> bool:
-        """Whether each language has the layer to itself; the first is 1."""
+        """Whether a layer (from 1) is private to each language."""
         return number in self.private_layers
 
 

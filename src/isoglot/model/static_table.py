@@ -1,11 +1,11 @@
-"""A table of static vectors as an encoder without layers: what it gives for a subword is the same in every context.
+"""Static vectors (Word2Vec, GloVe, fastText) as an encoder without layers, so that every analysis takes them.
 
-So every analysis that takes an encoder takes Word2Vec, GloVe and fastText, too. A folder::
+A folder of static vectors::
 
     static.json              method, settings, hashes; written last
     static.safetensors       the vectors (V x D), and which ids have one
-    provenance.json          which texts and dictionaries they were learned from
-    vocabulary/              what the ids mean
+    provenance.json          the texts and dictionaries they were trained on
+    vocabulary/              their vocabulary
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 INDEX = "static.json"
 VECTORS = "static.safetensors"
 FORMAT = 1
-_LENGTH = 2**20  # there are no positions that could run out
+_LENGTH = 2**20  # there are no positions to run out of
 
 
 class TableEncoder(EncoderBase, nn.Module):
-    """Static vectors behind the protocol of :class:`isoglot.model.EncoderLike`, with layer 0 alone.
+    """Static vectors as an encoder with layer 0 alone.
 
     Args:
-        vectors_VD: A vector for every id; that of an id without one counts as zero, special tokens' too.
-        known_V: Which ids have one.
-        vocabulary: What the ids mean.
-        about: What they were learned from and how.
+        vectors_VD: A vector for every id; those of ids without one are set to zero.
+        known_V: Which ids have a vector.
+        vocabulary: The vocabulary of the ids.
+        about: How they were trained.
     """
 
     weight: torch.Tensor
@@ -65,7 +65,7 @@ class TableEncoder(EncoderBase, nn.Module):
         super().__init__()
         if vectors_VD.shape[:1] != known_V.shape or len(known_V) != len(vocabulary):
             raise ConfigError(
-                f"{tuple(vectors_VD.shape)} numbers for a vocabulary of {len(vocabulary):,}",
+                f"vectors of shape {tuple(vectors_VD.shape)} for a vocabulary of {len(vocabulary):,}",
                 remedy="give a vector for every id",
                 code="config.other-size",
             )
@@ -78,31 +78,31 @@ class TableEncoder(EncoderBase, nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What its ids mean."""
+        """The vocabulary of its ids."""
         return self._vocabulary
 
     @property
     def hidden_size(self) -> int:
-        """Numbers in a vector."""
+        """Dimensions of the vectors."""
         return self.weight.shape[1]
 
     @property
     def depth(self) -> int:
-        """It has no layers but the table."""
+        """Number of layers: 0."""
         return 0
 
     @property
     def max_length(self) -> int:
-        """The longest input in tokens."""
+        """Maximum number of input tokens."""
         return _LENGTH
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """Device of the vectors."""
         return self.weight.device
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """The vectors of the tokens (B x T x D); ``[CLS]``, which has none, stands for its row: their mean."""
+        """The vectors of the tokens (B x T x D); that of ``[CLS]`` is the mean of its row."""
         ids_BT = batch.ids_BT
         hidden_BTD = self.weight[ids_BT]
         counts_B = self.known[ids_BT].sum(dim=1).clamp(min=1)
@@ -113,24 +113,24 @@ class TableEncoder(EncoderBase, nn.Module):
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
     ) -> torch.Tensor:
-        """There is nowhere to go: what is given.
+        """Return the hidden states: there are no layers to run.
 
         Raises:
-            ConfigError: There is no such layer.
+            ConfigError: The layer does not exist.
         """
         check_layer(layer, 0)
         check_layer(0 if to is None else to, 0)
         return hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
-        """Products with the vectors of all pieces (… x V)."""
+        """Dot products with the vectors of all subwords (… x V)."""
         return hidden @ self.weight.T
 
     def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
-        """While the block lasts, vectors go through a change.
+        """Apply a change to the vectors while the block lasts.
 
         Raises:
-            ConfigError: There is no such layer.
+            ConfigError: The layer does not exist.
         """
         check_layer(layer, 0)
         return self._edits.entered(layer, change)
@@ -149,18 +149,18 @@ class TableEncoder(EncoderBase, nn.Module):
 
 
 def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
-    """Write static vectors to a folder, made if missing; returns the files. Those that are there are replaced together.
+    """Save static vectors to a folder, created if missing, atomically; returns the files.
 
     Raises:
-        InputError: A number is not finite.
+        InputError: A vector is not finite.
         StorageError: The folder cannot be written to.
     """
     from safetensors.torch import save
 
     if not torch.isfinite(table.weight).all():
         raise InputError(
-            "a number of the vectors is not finite",
-            remedy="learn them again with a lower rate",
+            "the vectors are not finite",
+            remedy="train them again with a lower learning rate",
             code="input.not-finite",
         )
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
@@ -183,11 +183,11 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
 
 
 def open_table(folder: str | Path) -> TableEncoder:
-    """Read static vectors from a folder of ours.
+    """Load static vectors that :func:`save_table` wrote.
 
     Raises:
-        CorruptFileError: A file is not what was written.
-        InputError: ``static.json`` is not one of ours.
+        CorruptFileError: A file is damaged.
+        InputError: ``static.json`` is not isoglot's.
         StorageError: A file is missing.
     """
     from safetensors.torch import load
@@ -196,7 +196,7 @@ def open_table(folder: str | Path) -> TableEncoder:
     keys = {"vocabulary": str, "files": {VECTORS: str}, "provenance": str, "about": dict}
     again = "make them with isoglot static train"
     index = read_index_file(folder / INDEX, keys, version=FORMAT, what="static vectors", remedy=again)
-    remedy = "put back the vocabulary the vectors were learned with"
+    remedy = "restore the vocabulary the vectors were trained with"
     vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
     tensors = load(read_bytes(folder / VECTORS, sha256=index["files"][VECTORS]))
     table = TableEncoder(tensors["vectors"], tensors["known"].bool(), vocabulary, index["about"])
