@@ -1,4 +1,4 @@
-"""What each word of a sentence says, in English: an interlinear gloss, read off the meaning."""
+"""Interlinear glosses: the meaning of each word of a sentence in English."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ PERSONS = {(1, False): "I", (2, False): "you", (1, True): "we", (2, True): "you"
 def word_glosses(sentence: Sentence) -> list[str]:
     """The gloss of every word of a sentence.
 
-    Several words may express one part of the meaning: the first of those that are no auxiliaries has the gloss, the
-    others have a dot. Auxiliaries of a predicate (*will*, 会, *hat*) say the tense of its clause and nothing more.
+    If several words express one part of the meaning, the first that is not an auxiliary has the gloss, and the others
+    have a dot. Auxiliaries of a predicate (*will*, 会, *hat*) are glossed by the tense of the clause.
     """
     parts, clauses = gloss(sentence.meaning), clauses_by_unit(sentence.meaning)
     said: set[int] = set()
@@ -58,7 +58,7 @@ def word_glosses(sentence: Sentence) -> list[str]:
 
 
 def clauses_by_unit(meaning: Meaning) -> dict[int, Clause]:
-    """The clauses of a meaning under their units; all other units are phrases."""
+    """The clauses of a meaning by unit; other units are phrases."""
     found: dict[int, Clause] = {}
     waiting = [clause for clause in (meaning.main, meaning.other) if clause is not None]
     while waiting:
@@ -73,7 +73,7 @@ def clauses_by_unit(meaning: Meaning) -> dict[int, Clause]:
 
 
 def gloss(meaning: Meaning) -> dict[int, str]:
-    """A word or two for every ``unit * 8 + part`` of the meaning; what is not there says nothing of its own."""
+    """Glosses by ``unit * 8 + part`` of the meaning; parts without a gloss are missing."""
     found: dict[int, str] = {}
     _clause(found, meaning.main, "")
     if meaning.other is not None:
@@ -125,7 +125,7 @@ def _phrase(found: dict[int, str], phrase: Phrase, marker: str) -> None:
 
 
 def _plain(concept: str) -> str:
-    """A concept as a word: its name up to what only tells it from another.
+    """The gloss of a concept: its name without the suffix that distinguishes it from another.
 
     >>> _plain("in_the_morning"), _plain("sing_song"), _plain("photograph_v")
     ('in the morning', 'sing song', 'photograph')

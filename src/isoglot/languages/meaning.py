@@ -1,7 +1,7 @@
-"""What a sentence says, in no language: things, who does what to whom, where, when, how.
+"""Meanings of sentences, independent of language: participants, action or state, place, time, manner.
 
-A grammar turns a :class:`Meaning` into a sentence. Every part of a meaning has a number, its *unit*; the words of a
-sentence carry ``unit * 8 + part``, so words of two languages that carry the same number translate each other.
+A grammar renders a :class:`Meaning` as a sentence. Every part of a meaning has a number, its *unit*; words carry
+``unit * 8 + part``, so words of two languages with the same number are translations.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ NEGATION, TIME, FREQUENCY, MANNER, LINK, COPULA, QUESTION = 1, 2, 3, 4, 5, 6, 7
 
 @dataclass(slots=True)
 class Thing:
-    """A noun phrase: ``the three old houses that the king built``."""
+    """Noun phrase: ``the three old houses that the king built``."""
 
     concept: str
     definite: bool = True
     plural: bool = False
     count: int = 0
-    """2 or more: that many, and then ``plural`` is true; 0: no number is said."""
+    """Number, from 2 on, in which case ``plural`` is true; 0: none."""
     adjective: str | None = None
     relative: Clause | None = None
-    """A clause that says more, in which this thing has the role ``gap``; the role is None in the clause itself."""
+    """Relative clause in which this noun has the role ``gap``; that role is None in the clause."""
     gap: Literal["agent", "patient"] = "agent"
     unit: int = 0
 
@@ -46,7 +46,7 @@ class Name:
 
 @dataclass(slots=True)
 class Pronoun:
-    """``I``, ``you``, ``we``; or, in the third person, what stands for ``of``."""
+    """Pronoun: ``I``, ``you``, ``we``; or, in the third person, one that refers to ``of``."""
 
     person: Literal[1, 2, 3]
     plural: bool = False
@@ -56,7 +56,7 @@ class Pronoun:
 
 @dataclass(slots=True)
 class Both:
-    """Two joined by *and*; never a pronoun among them."""
+    """Two noun phrases or names, but no pronouns, joined by *and*."""
 
     first: Thing | Name
     second: Thing | Name
@@ -76,7 +76,7 @@ Phrase = Thing | Name | Pronoun | Both | Asked
 
 @dataclass(slots=True)
 class Clause:
-    """One predicate and what goes with it.
+    """Predicate with its roles.
 
     ``action``: the verb ``predicate`` with its roles. ``property``: ``agent`` is the adjective ``predicate``.
     ``class``: ``agent`` is a ``patient``. ``location``: ``agent`` is at ``place``.
@@ -89,11 +89,11 @@ class Clause:
     recipient: Phrase | None = None
     instrument: Thing | None = None
     goal: Phrase | None = None
-    """Where to, with verbs of motion."""
+    """Goal of verbs of motion."""
     place: Phrase | None = None
-    """Where."""
+    """Place."""
     complement: Clause | None = None
-    """What is said or thought."""
+    """Clause that is said or thought."""
     tense: Tense = "past"
     negative: bool = False
     time: str | None = None
@@ -104,27 +104,27 @@ class Clause:
 
 @dataclass(slots=True)
 class Meaning:
-    """A whole sentence: one clause or two linked ones; a statement or a question."""
+    """Meaning of a sentence: one clause or two linked ones; a statement or a question."""
 
     main: Clause
     link: Link | None = None
     other: Clause | None = None
     question: bool = False
-    """Asks for what is :class:`Asked` in it; with nothing asked for, whether it is so."""
+    """Whether it is a question: about the role that is :class:`Asked`, or else a yes-no question."""
     register: Register = "encyclopaedic"
     topic: str = ""
 
 
 @dataclass(slots=True, frozen=True)
 class Wording:
-    """What a language may say in two ways, without a change of meaning."""
+    """Choice between wordings with the same meaning."""
 
     synonyms: int = 0
-    """Bit ``unit % 16`` set: a word of that unit that has a second form takes it."""
+    """If bit ``unit % 16`` is set, the word of that unit is replaced by its synonym, if it has one."""
     time_first: bool = False
-    """The time or frequency stands at the head of the sentence."""
+    """Put the adverb of time or frequency at the beginning of the sentence."""
     link_first: bool = False
-    """A clause with because, when or although comes before the other."""
+    """Put a clause with because, when or although first."""
 
 
 PLAIN = Wording()

@@ -38,11 +38,11 @@ ABILITIES = frozenset(
         *("drive", "ride", "fly_v", "repair"),
     ]
 )
-"""What one can do: 会 alone says that one can, 她会唱歌, so the future takes 将会."""
+"""Skills: 会 alone means ability, 她会唱歌, so the future takes 将会."""
 BARE_OBJECTS = frozenset({"play_music"})
-"""Done to a kind of thing, not to one of them: 演奏钢琴."""
+"""Verbs with a generic object: 演奏钢琴."""
 SINGLE_TIMES = frozenset({None, "now", "today"})
-"""Times at which something happens once; at the others, in the present, it happens again and again."""
+"""Times of single events; with other times the present is habitual."""
 DAY_PARTS = frozenset({"in_the_morning", "in_the_afternoon", "in_the_evening", "at_night"})
 BEFORE_SUBJECT = frozenset({"every_day", "sometimes"})
 """Frequencies that may stand at the head of the sentence."""
@@ -205,7 +205,7 @@ class Chinese(ChinesePhrases):
                 before.append(self.adverbial(sentence, concept, clause.unit * 8 + part))
 
     def _some(self, clause: Clause) -> bool:
-        """Whether *children* are some, who once did something or will; what is so, or often, is so of any."""
+        """Whether a bare plural is specific rather than generic."""
         if clause.tense == "present" or clause.frequency:
             return False
         return clause.kind != "action" or self.verbs[clause.predicate][0].kind != "state"
@@ -287,7 +287,7 @@ class Chinese(ChinesePhrases):
         return head
 
     def _is_under_way(self, sentence: Sentence, clause: Clause, verb: Verb, *, alone: bool) -> bool:
-        """Whether a present goes on just now: where the time says so, and in conversation; of ``alone``, always."""
+        """Whether a present is progressive: by its adverb of time, in conversation, and always for ``alone``."""
         if clause.tense != "present" or not verb.lasts or clause.frequency or clause.complement is not None:
             return False
         if clause.time:
@@ -336,7 +336,7 @@ class Chinese(ChinesePhrases):
         return self.pick(sentence, self.verbs[clause.predicate], clause.unit * 8)
 
     def _kind(self, phrase: Phrase | None) -> str:
-        """A concept, or ``@PER`` and the like for a name, ``@who`` or ``@what`` for what is asked for."""
+        """The concept of a phrase; ``@PER``, ``@LOC`` or ``@ORG`` for a name, ``@who`` or ``@what`` for a question word."""
         if isinstance(phrase, Both):
             phrase = phrase.first
         if isinstance(phrase, Pronoun):
@@ -350,7 +350,7 @@ class Chinese(ChinesePhrases):
         return "@" + phrase.word if phrase is not None else ""
 
     def _manner(self, sentence: Sentence, clause: Clause, manner: str) -> int:
-        """How it is done, which may depend on the verb or on its class; 地 says nothing of its own."""
+        """Append the manner, which may depend on the verb or its class; 地 has no unit."""
         for word in (f"{manner}~{clause.predicate}", f"{manner}~{self.world.verbs[clause.predicate].manner}", manner):
             if word in self.adverbs:
                 break
@@ -379,7 +379,7 @@ class Chinese(ChinesePhrases):
         ):
             sentence.add("了", "了", "AUX", "aux", unit, head)
         elif mode == "是" and (not mood or (mood == "when" and sentence.meaning.register == "encyclopaedic")):
-            # Where another 的 follows, one is enough: 箱子是空的时候.
+            # one 的 is enough before another: 箱子是空的时候
             sentence.add("的", "的", "PART", "discourse", -1, head)
         if clause.place is not None:
             before.append(self._place(sentence, clause.place, "在", "obl"))
@@ -436,7 +436,7 @@ class Chinese(ChinesePhrases):
 
 
 def _same(pronoun: Phrase | None, phrase: Phrase | None) -> bool:
-    """Whether a pronoun stands for the phrase."""
+    """Whether a pronoun refers to the phrase."""
     if not isinstance(pronoun, Pronoun):
         return False
     if pronoun.person != 3:

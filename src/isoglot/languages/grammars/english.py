@@ -1,6 +1,5 @@
-"""The forms of English words: nouns and verbs as the tables have them, and the forms of *be*, *do* and *will*.
-
-English: articles, do-support, the progressive, inversion in questions, relative clauses with *who* and *that*.
+"""English grammar and word forms: articles, do-support, the progressive, inversion in questions, relative clauses with
+*who* and *that*.
 
 Trees follow the English treebanks of Universal Dependencies (EWT, GUM): contractions are multiword tokens, a noun that
 says when without a preposition is ``obl:unmarked``, and a recipient before the object is ``iobj``.

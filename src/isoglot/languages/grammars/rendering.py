@@ -1,6 +1,6 @@
-"""What the five grammars have in common: a sentence from one or two clauses, fixed phrases, synonyms.
+"""Base class of the grammars: sentences of one or two clauses, fixed phrases, synonyms.
 
-A grammar is a subclass with a lexicon of its own that says how a clause is put into words (:meth:`Grammar.clause`).
+A grammar is a subclass with a lexicon that renders clauses (:meth:`Grammar.clause`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Position = Literal["main", "after", "sub"]
 
 
 class Grammar(ABC):
-    """How one language puts a meaning into words."""
+    """Grammar of a language, which renders meanings."""
 
     language: ClassVar[str]
     links: ClassVar[dict[str, str]]
     """The conjunction for each link; ``that`` introduces a complement."""
     comma_before: ClassVar[frozenset[str]]
-    """Links that a comma stands before."""
+    """Links with a comma before the conjunction."""
     comma: ClassVar[str] = ","
     marks: ClassVar[tuple[str, str]] = (".", "?")
     """The full stop and the question mark."""
@@ -39,7 +39,7 @@ class Grammar(ABC):
         self.adverbs = read_adverbs(self.language)
 
     def render(self, meaning: Meaning, wording: Wording = PLAIN) -> Sentence:
-        """The meaning as a sentence of this language, with its tree; the same every time."""
+        """Render a meaning as a sentence with its tree, deterministically."""
         sentence = Sentence(self.language, meaning, wording)
         if meaning.other is None or meaning.link is None:
             root = self.clause(sentence, meaning.main, "main")
@@ -60,7 +60,7 @@ class Grammar(ABC):
     def clause(self, sentence: Sentence, clause: Clause, position: Position) -> int:
         """Append the clause (without its conjunction) and return the position of its head; its relation is set later.
 
-        Whether it is asked stands in ``sentence.meaning.question``, which concerns only ``sentence.meaning.main``.
+        ``sentence.meaning.question`` says whether it is a question; this concerns only ``sentence.meaning.main``.
         """
 
     def coordinate(self, sentence: Sentence, meaning: Meaning) -> int:

@@ -34,9 +34,9 @@ WAS = ("был", "была", "было", "были")
 WILL = ("буду", "будешь", "будет", "будем", "будете", "будут")
 WHERE = {"at": "где", "to": "куда", "from": "откуда"}
 WEATHER = frozenset({"rain", "snow"})
-"""What is no topic of its own when it falls: *вчера выпал снег*."""
+"""Subjects that follow the verb when they fall: *вчера выпал снег*."""
 FRONTED = frozenset({"often", "sometimes", "every_day"})
-"""Frequencies that may stand at the head of a sentence without special weight."""
+"""Adverbs of frequency that may begin a sentence without emphasis."""
 
 
 class Russian(RussianPhrases):
@@ -53,7 +53,7 @@ class Russian(RussianPhrases):
         self.verbs: dict[str, list[Verb]] = {}
         for row, verb in read_verbs("verbs"):
             self.verbs.setdefault(row["concept"], []).append(verb)
-        # Where Russian has two words for one concept, by what it is said of: clothes are washed otherwise than plates.
+        # verbs that depend on the object: clothes are washed with another verb than plates
         self.special_verbs: dict[str, list[SpecialVerb]] = {}
         for row, verb in read_verbs("special_verbs"):
             agents, patients = self._below(row["agents"]), self._below(row["patients"])
