@@ -336,7 +336,7 @@ class Chinese(ChinesePhrases):
         return self.pick(sentence, self.verbs[clause.predicate], clause.unit * 8)
 
     def _kind(self, phrase: Phrase | None) -> str:
-        """The concept of a phrase; ``@PER``, ``@LOC`` or ``@ORG`` for a name, ``@who`` or ``@what`` for a question word."""
+        """The concept of a phrase; ``@PER``, ``@LOC`` or ``@ORG`` for a name, ``@who`` or ``@what`` if asked for."""
         if isinstance(phrase, Both):
             phrase = phrase.first
         if isinstance(phrase, Pronoun):

@@ -1,5 +1,4 @@
-"""English grammar and word forms: articles, do-support, the progressive, inversion in questions, relative clauses with
-*who* and *that*.
+"""English grammar and word forms: articles, do-support, the progressive, inversion in questions, relative clauses.
 
 Trees follow the English treebanks of Universal Dependencies (EWT, GUM): contractions are multiword tokens, a noun that
 says when without a preposition is ``obl:unmarked``, and a recipient before the object is ``iobj``.
