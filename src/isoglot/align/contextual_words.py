@@ -44,8 +44,7 @@ def align_words(
     """Align words in context by the words they are linked to.
 
     A word is the mean of its subwords. The correct answer for a test word is the linked word in its own sentence, and
-    no
-    other of the same form.
+    no other of the same form.
 
     Args:
         source: Model of the first side, whose vectors are mapped.

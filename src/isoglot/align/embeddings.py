@@ -43,8 +43,7 @@ def align_embeddings(
     """Align the embedding matrices of two models, or two tables of word vectors, by a dictionary.
 
     The map sees every word of both sides that has a vector and, for a model, is a single subword: the most frequent
-    ones up
-    to ``config.vocabulary``, and the dictionaries'. All of these are candidates for translations, unless
+    ones up to ``config.vocabulary``, and the dictionaries'. All of these are candidates for translations, unless
     ``config.candidates`` is ``gold``.
 
     Args:

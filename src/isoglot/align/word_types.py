@@ -41,8 +41,7 @@ def align_types(
     """Align words, each the mean over its contexts in a text of its language, by a dictionary.
 
     The map sees every word of both texts, the most frequent ones up to ``config.vocabulary`` and the dictionaries'; all
-    of
-    these are candidates for translations, unless ``config.candidates`` is ``gold``. All their layers are held in
+    of these are candidates for translations, unless ``config.candidates`` is ``gold``. All their layers are held in
     memory.
 
     Args:

@@ -331,8 +331,7 @@ def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed
     """Any measure with its null and interval by recomputation: of shuffled pairs, and without each tenth of them.
 
     A measure that ignores the pairing, such as the similarity of two graphs, has no null. One that does not is
-    saturated if
-    every shuffle gives the same value, such as CCA of hardly more rows than columns.
+    saturated if every shuffle gives the same value, such as CCA of hardly more rows than columns.
 
     Args:
         name: The measure.

@@ -161,8 +161,7 @@ def correlation_interval(
     """95 % interval of the correlation of CKA and P@1 over layers, by a bootstrap over sentences.
 
     Test sentences are resampled for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
-    if
-    there are too few sentences for groups, or if a resample is the same in all layers.
+    if there are too few sentences for groups, or if a resample is the same in all layers.
     """
     import numpy as np
 

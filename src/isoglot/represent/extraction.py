@@ -95,8 +95,7 @@ def extract(
     """Represent sentences or their words in any layers of an encoder.
 
     Texts longer than the encoder's maximum length are truncated. Sentences of words are divided into windows instead,
-    so
-    that no word is lost. The header counts both, as ``cut`` and ``split``.
+    so that no word is lost. The header counts both, as ``cut`` and ``split``.
 
     Args:
         encoder: Any encoder; used in evaluation mode and left unchanged.

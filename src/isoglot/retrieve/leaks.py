@@ -134,8 +134,7 @@ def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Pat
     """Check that training knew no translation of a dictionary's source words.
 
     Source words decide, as in MUSE's splits, whose training and test dictionaries share target words. Case does not
-    count
-    if the dictionary has no capitals.
+    count if the dictionary has no capitals.
 
     Raises:
         InputError: There are such words; the message has their number and three examples.

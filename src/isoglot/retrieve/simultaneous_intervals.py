@@ -144,8 +144,7 @@ def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: floa
     """Compare each of the others with the best by paired tests over the same samples, Holm-corrected.
 
     ``as good``: two one-sided tests put the difference within the margin. ``worse``: the difference is significantly
-    above
-    zero. Else ``undecided``.
+    above zero. Else ``undecided``.
 
     Args:
         best_S: Samples of the best score.

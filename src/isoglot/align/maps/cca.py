@@ -24,8 +24,7 @@ class CCA(LearnedMap):
     """Both spaces, centered and whitened, rotated such that corresponding columns correlate as much as possible.
 
     On the training pairs, the columns of either side have variance 1 and are uncorrelated, and the c-th of one
-    correlates
-    with the c-th of the other by ``correlations_[c]``, and with no other.
+    correlates with the c-th of the other by ``correlations_[c]``, and with no other.
 
     Args:
         components: Number of directions to keep, most correlated first; None: as many as the narrower space has.

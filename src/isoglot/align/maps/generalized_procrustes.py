@@ -37,8 +37,7 @@ class GeneralizedProcrustes(Estimator):
 
     Alternates between the mean shape and Procrustes of every language to it; neither step increases the sum of squared
     distances. No language is the pivot. The common rotation is free, and is chosen such that the map of the first
-    language
-    is the identity.
+    language is the identity.
 
     Args:
         tolerance: Stop when the mean squared distance falls by less than this fraction.

@@ -47,8 +47,7 @@ class LeastSquares(_LinearMap):
     """The matrix W that minimizes ‖XW − Y‖ (Mikolov et al. 2013); the one of minimum norm if there are many.
 
     There is no intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E
-    ≥ D
-    and a W of full rank ``inverse_transform`` inverts ``transform``.
+    ≥ D and a W of full rank ``inverse_transform`` inverts ``transform``.
     """
 
     def _solve(self, moments: PairMoments) -> torch.Tensor:

@@ -24,12 +24,10 @@ class Procrustes(MatrixMap):
     """The orthogonal matrix W that minimizes ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
 
     Lengths and angles are preserved. It neither centers nor scales: put :class:`Center` or
-    :class:`IterativeNormalization`
-    before it with :class:`Steps`.
+    :class:`IterativeNormalization` before it with :class:`Steps`.
 
     Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they are zero, the pairs do not determine
-    the
-    rotation.
+    the rotation.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(20, 2))

@@ -30,9 +30,8 @@ class RCSLS(MatrixMap):
 
     With rows of unit length, the loss of a pair is −2 xW·y, plus the mean of xW·y' over the K nearest y' of xW, plus
     the mean of x'W·y over the K nearest x'W of y: minus its CSLS, with the cosine relaxed to a product. Neighbors come
-    from
-    all rows of X and Y, with or without a partner. A step that does not lower the loss is undone and the learning rate
-    halved.
+    from all rows of X and Y, with or without a partner. A step that does not lower the loss is undone and the learning
+    rate halved.
 
     Args:
         rounds: Maximum number of steps.

@@ -112,8 +112,7 @@ def top(x_ND: torch.Tensor, y_MD: torch.Tensor, count: int, mean_M: torch.Tensor
     """The highest of product − mean / 2 in every row.
 
     A plain top-k over a few rows at a time instead of :mod:`isoglot.retrieve.search`: it is called repeatedly and need
-    not
-    resolve ties.
+    not resolve ties.
     """
     shift_M = x_ND.new_zeros(len(y_MD)) if mean_M is None else mean_M / -2
     count = min(count, len(y_MD))
@@ -148,8 +147,7 @@ class Refinement(MatrixMap):
     """Procrustes on the pairs, then in turn: mutual CSLS neighbors, and Procrustes on those.
 
     The kept map is that of the round in which rows of X are closest to their best neighbors in Y, a criterion that
-    needs
-    no dictionary. X and Y are whole vocabularies, most frequent words first; ``pairs`` a dictionary.
+    needs no dictionary. X and Y are whole vocabularies, most frequent words first; ``pairs`` a dictionary.
 
     Args:
         rounds: Number of refinement rounds.
@@ -195,11 +193,9 @@ class SelfLearning(LearnedMap):
     """Alternates between a rotation fitted on a dictionary and a larger dictionary induced by CSLS, until convergence.
 
     Initially most similarities are dropped at random, so that a poor start does not reinforce itself; whenever nothing
-    has
-    improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and use the ``early`` most
-    frequent words only. With all kept, rounds are deterministic, so the first without improvement ends the stage. The
-    last
-    stage uses the ``cutoff`` most frequent words, and its dictionary gives the final map of both sides.
+    has improved for ``patience`` rounds, ``growth`` times more are kept. These rounds are many, and use the ``early``
+    most frequent words only. With all kept, rounds are deterministic, so the first without improvement ends the stage.
+    The last stage uses the ``cutoff`` most frequent words, and its dictionary gives the final map of both sides.
 
     X and Y are whole vocabularies, most frequent words first, best after ``Steps([UnitLength(), Center(), UnitLength(),
     …])``; ``pairs`` is the seed dictionary: :func:`dictionary_pairs`, :func:`identical_pairs` or :func:`numeral_pairs`.

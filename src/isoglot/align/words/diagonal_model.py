@@ -170,9 +170,8 @@ def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
     """One round of both directions jointly (Liang, Taskar & Klein 2006).
 
     A link counts by the product of its posteriors in the two directions, and both learn from the same counts. A word
-    that
-    explains too much in one direction is not confirmed by the other, which removes most errors of rare words; the two
-    likelihoods need no longer increase. The tensions stay.
+    that explains too much in one direction is not confirmed by the other, which removes most errors of rare words; the
+    two likelihoods need no longer increase. The tensions stay.
     """
     bitext, one, other = forward.bitext, forward.learned, backward.learned
     counts = np.zeros_like(one.given)

@@ -318,8 +318,7 @@ def maximize(counts: np.ndarray, condition: np.ndarray, conditions: int, concent
     """M step, in place: counts become conditional probabilities.
 
     With a concentration above 0 it is variational Bayes under a symmetric Dirichlet prior: the exponential of the
-    expected
-    logarithm.
+    expected logarithm.
     """
     totals = np.zeros(conditions)
     for k in range(len(counts)):

@@ -130,8 +130,7 @@ def usual_case(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
     """Words in their most frequent case inside sentences.
 
     A form with at least a quarter of the uses of its word inside sentences is kept there: German *arbeiten* and
-    *Arbeiten*
-    are two words.
+    *Arbeiten* are two words.
 
     >>> usual_case([["Die", "Katze", "sieht", "die", "Katze"]])
     [['die', 'Katze', 'sieht', 'die', 'Katze']]

@@ -21,8 +21,7 @@ def anc(X: Array, Y: Array) -> float:
     """Correlation of each column of X with the same column of Y over the items, mean over columns.
 
     Signed, as the authors compute it. For two languages in one model, whose columns are the same neurons. A column that
-    is
-    constant in both spaces is left out; one that is constant in one of them counts as 0.
+    is constant in both spaces is left out; one that is constant in one of them counts as 0.
 
     Raises:
         InputError: The rows are invalid, the spaces have different widths, or the rows of one side are all equal.

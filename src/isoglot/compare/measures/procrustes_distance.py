@@ -24,8 +24,7 @@ def procrustes_distance(X: Array, Y: Array) -> float:
     """Angle between two spaces, centered and with Frobenius norm 1, after the optimal rotation of X onto Y.
 
     The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a common direction. It
-    is
-    a metric. The narrower space is padded with zeros.
+    is a metric. The narrower space is padded with zeros.
 
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.

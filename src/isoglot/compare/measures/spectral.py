@@ -25,9 +25,8 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float
     """Eigenvector similarity of Søgaard et al. (2018), a distance: 0 for the same graph, without an upper bound.
 
     In each space an edge joins two items if one is among the k nearest of the other, by cosine. The measure is the sum
-    of
-    squared differences of the largest eigenvalues of the graphs' Laplacians, as many as make up 90 % of the sum in the
-    space that needs fewer. It grows with the number of items.
+    of squared differences of the largest eigenvalues of the graphs' Laplacians, as many as make up 90 % of the sum in
+    the space that needs fewer. It grows with the number of items.
 
     It ignores which item is which: permuting the rows of one space changes nothing. So it needs no parallel items, and
     does not tell whether the right ones are close.
