@@ -6,21 +6,21 @@ Shape legend: ``N`` pairs, ``D`` columns of X, ``E`` columns of Y, ``C`` canonic
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from isoglot.align.maps.estimator import LearnedMap, bounds, pseudo_inverse
-from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs, penalized, rank, root_powers
+from isoglot.align.maps.estimator import bounds, pseudo_inverse
+from isoglot.align.maps.pair_moments import MomentMap, penalized, rank, root_powers
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
+    from isoglot.align.maps.pair_moments import PairMoments
     from isoglot.core.arrays import Array
-    from isoglot.core.progress import Progress
 
 
 @dataclass(eq=False, kw_only=True)
-class CCA(LearnedMap):
+class CCA(MomentMap):
     """Both spaces, centered and whitened, rotated such that corresponding columns correlate as much as possible.
 
     On the training pairs, the columns of either side have variance 1 and are uncorrelated, and the c-th of one
@@ -44,18 +44,6 @@ class CCA(LearnedMap):
     target_: Array = field(init=False, repr=False)
     source_mean_: Array = field(init=False, repr=False)
     target_mean_: Array = field(init=False, repr=False)
-
-    def fit_moments(self, moments: PairMoments) -> Self:
-        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
-        self.check_options()
-        learned = self._solve(moments)
-        self._keep(learned, learned["source_"])
-        return self
-
-    def _learn(
-        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
-    ) -> dict[str, Any]:
-        return self._solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
 
     def _solve(self, moments: PairMoments) -> dict[str, Any]:
         spread = {name: penalized(moments.covariance(name), self.penalty) for name in ("xx", "yy")}

@@ -5,13 +5,19 @@ Shape legend: ``N`` or ``P`` pairs, ``D`` columns of X, ``E`` columns of Y.
 
 from __future__ import annotations
 
-from typing import Self
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
+from isoglot.align.maps.estimator import LearnedMap
 from isoglot.core.arrays import Array, exact, refuse_large, take_same_rows
 from isoglot.core.errors import InputError
 from isoglot.represent.moments import StreamingMoments
+
+if TYPE_CHECKING:
+    from isoglot.core.progress import Progress
 
 BLOCK = 8192
 
@@ -73,6 +79,27 @@ def moments_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: t
     for block_P2 in pairs_P2.split(BLOCK):
         moments.add({"x": exact(rows_ND[block_P2[:, 0]]), "y": exact(others_ME[block_P2[:, 1]])})
     return moments
+
+
+@dataclass(eq=False, kw_only=True)
+class MomentMap(LearnedMap):
+    """Map with a closed form in the moments of the pairs; the base of Procrustes, least squares and CCA."""
+
+    def fit_moments(self, moments: PairMoments) -> Self:
+        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
+        self.check_options()
+        learned = self._solve(moments)
+        self._keep(learned, next(value for value in learned.values() if isinstance(value, torch.Tensor)))
+        return self
+
+    def _learn(
+        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
+    ) -> dict[str, Any]:
+        return self._solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
+
+    @abstractmethod
+    def _solve(self, moments: PairMoments) -> dict[str, Any]:
+        """Learned attributes by name, among them ``widths_``."""
 
 
 def product_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor) -> torch.Tensor:

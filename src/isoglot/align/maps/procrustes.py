@@ -6,21 +6,21 @@ Shape legend: ``N`` pairs, ``D`` columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoglot.align.maps.estimator import MatrixMap, matrix_learned
-from isoglot.align.maps.pair_moments import PairMoments, moments_of_pairs
+from isoglot.align.maps.pair_moments import MomentMap
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
+    from isoglot.align.maps.pair_moments import PairMoments
     from isoglot.core.arrays import Array
-    from isoglot.core.progress import Progress
 
 
 @dataclass(eq=False, kw_only=True)
-class Procrustes(MatrixMap):
+class Procrustes(MomentMap, MatrixMap):
     """The orthogonal matrix W that minimizes ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
 
     Lengths and angles are preserved. It neither centers nor scales: put :class:`Center` or
@@ -38,32 +38,20 @@ class Procrustes(MatrixMap):
 
     singular_values_: Array = field(init=False, repr=False)
 
-    def fit_moments(self, moments: PairMoments) -> Self:
-        """Fit to moments accumulated in batches; learned attributes are torch tensors, float64."""
-        learned = _solve(moments)
-        self._keep(learned, learned["W_"])
-        return self
-
-    def _learn(
-        self, rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor, progress: Progress
-    ) -> dict[str, Any]:
-        return _solve(moments_of_pairs(rows_ND, others_ME, pairs_P2))
+    def _solve(self, moments: PairMoments) -> dict[str, Any]:
+        product_DD = moments.product("xy")
+        if product_DD.shape[0] != product_DD.shape[1]:
+            widths = " columns and Y ".join(map(str, product_DD.shape))
+            raise InputError(
+                f"X has {widths}",
+                remedy="Procrustes needs the same number of columns; LeastSquares does not",
+                code="input.shape",
+            )
+        W_DD, values_D = rotation(product_DD)
+        return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}
 
     def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
         return rows_ND @ self._tensor("W_", rows_ND).T
-
-
-def _solve(moments: PairMoments) -> dict[str, Any]:
-    product_DD = moments.product("xy")
-    if product_DD.shape[0] != product_DD.shape[1]:
-        widths = " columns and Y ".join(map(str, product_DD.shape))
-        raise InputError(
-            f"X has {widths}",
-            remedy="Procrustes needs the same number of columns; LeastSquares does not",
-            code="input.shape",
-        )
-    W_DD, values_D = rotation(product_DD)
-    return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}
 
 
 def rotation(product_DD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -130,20 +130,8 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
     return above_diagonal(similar_NN).neg_().add_(1).round_(decimals=_DECIMALS)
 
 
-def average_ranks(values_P: torch.Tensor) -> torch.Tensor:
-    """Ranks from 1; equal values share the mean of their ranks.
-
-    >>> average_ranks(torch.tensor([3.0, 1.0, 3.0, 2.0])).tolist()
-    [3.5, 1.0, 3.5, 2.0]
-    """
-    order_P = _order(values_P)
-    ranks_P = torch.empty_like(values_P, dtype=torch.float64)
-    ranks_P[order_P] = _ranks_in_order(values_P[order_P])
-    return ranks_P
-
-
 def _ranks_in_order(sorted_P: torch.Tensor) -> torch.Tensor:
-    """Ranks of sorted values."""
+    """Ranks of sorted values from 1; equal values share the mean of their ranks."""
     _, counts = torch.unique_consecutive(sorted_P, return_counts=True)
     shared: torch.Tensor = counts.cumsum(dim=0).double() - (counts - 1) / 2
     return shared if len(shared) == len(sorted_P) else shared.repeat_interleave(counts)
