@@ -189,7 +189,7 @@ def test_a_head_without_a_transform_is_no_bert_and_is_refused():
     config = encoder_config("paper", "nano", vocabulary_size=50, head_transform="none")
     with pytest.raises(ConfigError) as error:
         hf_family(config)
-    assert "transform=none is not BERT's way" in error.value.problem
+    assert "head_transform=none" in error.value.problem
 
 
 # --- vocabularies that segment text ---

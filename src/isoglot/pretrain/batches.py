@@ -160,21 +160,7 @@ class Batches:
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
         limits = config.text.limits(shards)
-        self.rows = {
-            code: Rows(
-                one,
-                length=length,
-                ahead=self.switchers[code].window - (length - self.layout.size) if code in self.switchers else 0,
-                layout=self.layout,
-                pad=vocabulary.pad_id,
-                device=world.device,
-                seed=config.seed,
-                limit=limits[code],
-                separator=config.batch.separator,
-                windows=config.batch.windows,
-            )
-            for code, one in shards.items()
-        }
+        self.rows = {code: self._language_rows(one, vocabulary, limits[code]) for code, one in shards.items()}
         text = {code: getattr(rows, config.sampling.unit) for code, rows in self.rows.items()}
         self.sampler = LanguageSampler(text, config.sampling, seed=config.seed)
         pools = random_pools(vocabulary, shards, config.masking.random_from)
@@ -195,6 +181,21 @@ class Batches:
             self.pairs = pairs.by_length(one for one in shorter if one < length)
         self.pair_rows = {str(one.length): 0 for one in self.pairs}
         """Rows of pairs so far, by their length."""
+
+    def _language_rows(self, shards: Shards, vocabulary: Vocabulary, limit: int | None) -> Rows:
+        switcher, batch = self.switchers.get(shards.language), self.config.batch
+        return Rows(
+            shards,
+            length=self.length,
+            ahead=0 if switcher is None else switcher.window - (self.length - self.layout.size),
+            layout=self.layout,
+            pad=vocabulary.pad_id,
+            device=self.world.device,
+            seed=self.config.seed,
+            limit=limit,
+            separator=batch.separator,
+            windows=batch.windows,
+        )
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -1,13 +1,11 @@
-"""A folder that an export writes: new, empty or an earlier export.
+"""Export of an encoder, or of one language's view of it, as a folder for Hugging Face's ``from_pretrained``.
 
-Export: an encoder, or one language's view of it, as a folder that Hugging Face's ``from_pretrained`` opens.
-
-Two combinations have a counterpart there: post-norm with learned positions, GELU and biases is BERT; pre-norm with
+Two architectures have a counterpart there: post-norm with learned positions, GELU and biases is BERT; pre-norm with
 rotary positions and GeGLU is ModernBERT. The view of a language keeps the ids of the whole vocabulary:
 
-- a private table of tokens is laid out over all ids; ids the language does not have get the row of ``[UNK]``;
-- an id that a private softmax does not have gets the bias ``ABSENT``;
-- the language's vector is added to every position, or to every token where positions are rotary.
+- a private token table is expanded to all ids; ids that the language does not have get the row of ``[UNK]``;
+- ids that a private softmax does not have get the bias ``ABSENT``;
+- the language embedding is added to every position, or to every token if positions are rotary.
 
 Nothing here needs ``transformers``. The same encoder gives the same bytes.
 
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def without_folders(about: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    r"""The same with names for absolute paths: where a file lay on one machine means nothing on another.
+    r"""Replace absolute paths by file names: a path on one machine means nothing on another.
 
     >>> without_folders({"texts": ["/home/me/en.txt", "de.txt"], "tokenizer": "C:\\models\\bert", "step": 7})
     {'texts': ['en.txt', 'de.txt'], 'tokenizer': 'bert', 'step': 7}
@@ -60,14 +58,14 @@ def without_folders(about: Any) -> Any:  # noqa: ANN401 - what JSON holds
 
 
 def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
-    """The folder, refused if something is in it that is no earlier export.
+    """Return the folder of an export, if it is new, empty or an earlier export.
 
     Args:
-        folder: Where an export is to be written.
-        is_earlier: Whether a folder with something in it is an earlier export; an error of ours says it is not.
+        folder: The folder.
+        is_earlier: Whether a folder that is not empty is an earlier export; an isoglot error means it is not.
 
     Raises:
-        StorageError: It is none, or the folder cannot be read.
+        StorageError: The folder holds something else, or cannot be read.
     """
     target = Path(folder)
     try:
@@ -81,7 +79,7 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
         known = False
     if not known:
         raise StorageError(
-            "there is something in this folder, and it is no earlier export",
+            "the folder is not empty and not an earlier export",
             remedy="name a new folder or an empty one",
             code="storage.not-replaceable",
             file=folder,
@@ -90,7 +88,7 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
 
 
 PROVENANCE = "isoglot_provenance.json"
-"""Which texts and dictionaries the encoder was trained on; ``config.json`` has its hash."""
+"""File with the provenance of the encoder; ``config.json`` has its hash."""
 
 _NEEDED: dict[Family, dict[str, str | int]] = {
     "bert": {
@@ -107,21 +105,21 @@ _TITLES: dict[Family, str] = {"bert": "Bert", "modernbert": "ModernBert"}
 
 
 def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = None) -> list[Path]:
-    """Write an encoder as a Hugging Face model with its tokenizer; returns the files.
+    """Export an encoder as a Hugging Face model with its tokenizer; returns the files.
 
     The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
-    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids as they were. It
-    does not clean or segment text: where the vocabulary does, ``isoglot_text.json`` says how
-    (:mod:`isoglot.vocab.exported_processing`), and isoglot reads the folder by it.
+    special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids unchanged. It does
+    not clean or segment text: if the vocabulary does, ``isoglot_text.json`` says how
+    (:mod:`isoglot.vocab.exported_processing`), and isoglot follows it when it reads the folder.
 
     Args:
-        encoder: What to write.
-        folder: Where; made if missing, and then it appears whole or not at all. That of an earlier export is renewed.
-        language: Whose view, where the encoder or its vocabulary has parts for each language.
+        encoder: The encoder.
+        folder: The folder; written atomically. An earlier export is replaced.
+        language: The language whose view to export, if the encoder or its vocabulary has private parts.
 
     Raises:
         ConfigError: Hugging Face has no such model, or a language must be named.
-        StorageError: The folder has something else in it, or cannot be written to.
+        StorageError: The folder holds something else, or cannot be written to.
     """
     from safetensors.torch import save
 
@@ -149,31 +147,31 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
 
 
 def hf_family(config: EncoderConfig) -> Family:
-    """Which Hugging Face architecture an encoder is.
+    """The Hugging Face architecture of an encoder.
 
     Raises:
-        ConfigError: None of those known here; the message names what would have to be different.
+        ConfigError: There is none; the message names the settings that differ.
     """
     reasons = []
     for family, needed in _NEEDED.items():
         differ = [f"{key}={getattr(config, key)}" for key, value in needed.items() if getattr(config, key) != value]
         if not differ:
             return family
-        reasons.append(f"{', '.join(differ)} is not {_TITLES[family].upper()}'s way")
+        reasons.append(f"{', '.join(differ)} is not supported by {_TITLES[family].upper()}")
     raise ConfigError(
-        f"Hugging Face has no such encoder ({'; '.join(reasons)})",
+        f"Hugging Face has no counterpart of this encoder ({'; '.join(reasons)})",
         remedy="export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
         code="config.not-supported",
     )
 
 
 def _checked(config: EncoderConfig, language: str | None) -> str | None:
-    """The language's code; refused where the encoder needs one and does not have it."""
+    """The language's code; refused if the encoder needs one and lacks it."""
     code = None if language is None else language_code(language)
     if config.is_separate and code not in config.languages:
         named = "none is named" if language is None else f"none for {shown(language)}"
         raise ConfigError(
-            f"the encoder has parts for each language and {named}: one language's view can be exported",
+            f"the encoder has private parts and {named}: one language's view can be exported",
             remedy=f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
             code="config.not-supported",
         )
@@ -184,7 +182,7 @@ def _checked(config: EncoderConfig, language: str | None) -> str | None:
 
 
 def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[str, torch.Tensor], bool]:
-    """Every tensor under its name there, and whether the softmax is tied to the token embeddings."""
+    """Every tensor under its Hugging Face name, and whether the softmax is tied to the token embeddings."""
     ours = _view(encoder, code)
     softmax_VD = ours.get("head.softmax.weight")
     tied = softmax_VD is None or torch.equal(softmax_VD, ours["embedding.tokens.weight"])
@@ -202,7 +200,7 @@ def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[s
         segments = (first_1D, first_1D if second_1D is None else second_1D.detach().cpu())
         theirs["bert.embeddings.token_type_embeddings.weight"] = torch.cat(segments)
         bias = theirs.get("cls.predictions.decoder.bias")
-        if bias is not None:  # there it has two names, of which a tied model's file has the second
+        if bias is not None:  # it has two names, of which a tied model's file has the second
             theirs["cls.predictions.bias"] = bias
             if tied:
                 del theirs["cls.predictions.decoder.bias"]
@@ -211,7 +209,7 @@ def _weights(encoder: Encoder, family: Family, code: str | None) -> tuple[dict[s
 
 @torch.no_grad()
 def _view(encoder: Encoder, code: str | None) -> dict[str, torch.Tensor]:
-    """What one language uses of the encoder, each part under its name without the language's, over all ids."""
+    """The parts that one language uses, under their names without the language, over all ids."""
     found = {
         f"{path}.{name}": tensor
         for path, part in encoder.named_modules()
@@ -289,7 +287,7 @@ def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
 
 
 def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Family) -> tuple[str, dict[str, Any]]:
-    """The language's view as ``tokenizer.json``, which frames a text as we do, and what goes beside it."""
+    """The language's view as ``tokenizer.json`` and ``tokenizer_config.json``."""
     names = {name: vocabulary.pieces[index] for name, index in vocabulary.special.items()}
     text = vocabulary.view(code)
     if vocabulary.mode != "given":

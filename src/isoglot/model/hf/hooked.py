@@ -1,9 +1,9 @@
-"""Any Hugging Face encoder, taken as it is: hooks on its layers read and replace what passes between them.
+"""Wrapper of any Hugging Face encoder: hooks on its modules read and replace hidden states.
 
-What is needed of it: it takes ids and a mask, it gives its hidden states, and for each of these there is a place before
-or after some module where a hook can replace it so that nothing of the old one is left. When a model is wrapped, such
-places are looked for on a few tokens, and every one is tried out: from a state of one sentence that is put into another
-sentence, the model must go on as it did in the first.
+The model must take ids and an attention mask and return its hidden states, and for each of these there must be a place
+before or after some module where a hook can replace it completely. When a model is wrapped, these places are searched
+for on a few tokens, and each is verified: when the state of one sentence is put into another, the model must continue
+as it did with the first.
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``V`` vocabulary.
 """
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
     from isoglot.model.hf.sentence_transformers import SentenceHead
     from isoglot.vocab import Vocabulary
 
-_LENGTH = 512  # where a model does not say how long its input may be
-_TRIED = 12  # places for each layer
+_LENGTH = 512  # maximum input length, if the config has none
+_TRIED = 12  # places per layer
 _REMEDY = "choose an encoder such as BERT, XLM-R, DistilBERT, ELECTRA, DeBERTa, ALBERT, XLM or T5"
 
 
 class _Place(NamedTuple):
-    """Where a hidden state passes: the first argument of a module's call, or what the call gives."""
+    """Where a hidden state passes: the first argument of a module's call, or its output."""
 
     module: nn.Module
     call: int
-    """Which of its calls, from 0: ALBERT calls one module for every layer."""
+    """The number of the call, from 0: ALBERT calls one module for every layer."""
     after: bool
 
 
 class HookedEncoder(EncoderBase, nn.Module):
-    """A Hugging Face encoder behind the protocol of :class:`isoglot.model.EncoderLike`.
+    """A Hugging Face encoder behind the interface of :class:`isoglot.model.EncoderLike`.
 
     Args:
-        model: With its head for masked language modelling; without, it has no logits.
-        vocabulary: What its ids mean.
+        model: The model, with its masked language modeling head if it is to have logits.
+        vocabulary: The vocabulary of its ids.
 
     Raises:
-        ConfigError: Its layers cannot be found or not be edited, or the vocabulary is larger than it.
+        ConfigError: Its layers cannot be found or edited, or the vocabulary is larger than the model's.
     """
 
     sentence_head: SentenceHead | None = None
-    """What makes the vector of a sentence, where the model came with it."""
+    """Pooling and dense layers of sentence-transformers, if the model came with them."""
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
         super().__init__()
@@ -71,13 +71,13 @@ class HookedEncoder(EncoderBase, nn.Module):
         self._languages = _language_ids(model.config)
         self._edits = 0
         self.provenance = unknown("an encoder without a record")
-        self._unedited = -1  # what is edited up to this layer is left alone for now
+        self._unedited = -1  # edits up to this layer are suspended
         config = model.config
         self._separator = _separator(config, vocabulary)
         self.size = int(config.vocab_size)
         if vocabulary is not None and len(vocabulary) > self.size:
             raise ConfigError(
-                f"a tokenizer of {len(vocabulary):,} pieces with a model of {self.size:,}",
+                f"the tokenizer has {len(vocabulary):,} subwords, the model {self.size:,}",
                 remedy="use the tokenizer the model was trained with",
                 code="config.other-size",
             )
@@ -88,7 +88,7 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What its ids mean.
+        """The vocabulary of its ids.
 
         Raises:
             ConfigError: It was wrapped without one.
@@ -108,28 +108,28 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many layers it has."""
+        """Number of layers."""
         return len(self._places)
 
     @property
     def max_length(self) -> int:
-        """The longest input in tokens, special ones included."""
+        """Maximum number of input tokens, special tokens included."""
         longest = getattr(self.model.config, "max_position_embeddings", None) or 0
         for name, part in self._base.named_modules():
             if name.endswith("position_embeddings") and isinstance(part, nn.Embedding) and part.padding_idx is not None:
-                longest -= part.padding_idx + 1  # RoBERTa's positions begin after its padding
+                longest -= part.padding_idx + 1  # RoBERTa's positions begin after its padding id
         return longest if longest > 0 else _LENGTH
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """Device of the weights."""
         return torch.device(next(self.model.parameters()).device)
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """The output of every layer (each B x T x D); the first is what goes into the layers, the embeddings.
+        """Hidden states of every layer (each B x T x D); the first are the embeddings.
 
         Raises:
-            ConfigError: The model has an embedding for each language, and this is none of them.
+            ConfigError: The model has language embeddings, and none of this language.
         """
         inputs = self._inputs(batch, language)
         if not self._edits:
@@ -144,18 +144,18 @@ class HookedEncoder(EncoderBase, nn.Module):
             return look
 
         with self._hooked({layer: note(layer) for layer in range(self.depth)}):
-            last = _last_hidden_state(self._base, inputs)  # the model may tell its states as they were before an edit
+            last = _last_hidden_state(self._base, inputs)  # the model may return its states from before an edit
         return (*(found[layer] for layer in range(self.depth)), last)
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
     ) -> torch.Tensor:
-        """Go on from the output of a layer to the output of a later one, the last unless told.
+        """Continue from the output of one layer to the output of a later one (default: the last).
 
-        The layers before run too, for nothing: a foreign model can only be entered at its beginning.
+        The layers before run too: a wrapped model can only be entered at its beginning.
 
         Raises:
-            ConfigError: There is no such layer, or the later one comes before.
+            ConfigError: One of the layers does not exist, or the end comes before the start.
         """
         end = last_layer(layer, to, self.depth)
         if layer == end:
@@ -170,12 +170,12 @@ class HookedEncoder(EncoderBase, nn.Module):
                 return reached.hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
-        """Scores of every piece (… x V) from the last layer's output (… x D).
+        """Logits over the vocabulary (… x V) for hidden states of the last layer (… x D).
 
-        The model's own head computes them: for one call, the encoder under it gives back what it is handed.
+        The model's own head computes them: for one call, the base model returns the given states.
 
         Raises:
-            ConfigError: It came without a head.
+            ConfigError: The model has no head.
         """
         base = self._base
         if not self.has_head:
@@ -195,13 +195,13 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @contextmanager
     def edited(self, layer: int, change: Change) -> Iterator[None]:
-        """While the block lasts, the output of a layer (0: the embeddings) goes through a change.
+        """Apply a change to the output of a layer (0: the embeddings) while the block lasts.
 
-        Whoever runs the model has it, such as another head on it. Only a pooler of the model's own does not see what is
-        edited after its last layer.
+        It applies to anything that runs the model, such as another head; only the model's own pooler does not see edits
+        of the last layer.
 
         Raises:
-            ConfigError: There is no such layer.
+            ConfigError: The layer does not exist.
         """
         check_layer(layer, self.depth)
         ids: list[torch.Tensor] = []
@@ -210,8 +210,8 @@ class HookedEncoder(EncoderBase, nn.Module):
             found = given[0] if given else named.get("input_ids")
             if not isinstance(found, torch.Tensor):
                 raise ConfigError(
-                    "an encoder with an edit was given no ids",
-                    remedy="give it ids, not embeddings",
+                    "an edited encoder was called without ids",
+                    remedy="pass ids, not embeddings",
                     code="config.not-supported",
                 )
             ids[:] = [found]
@@ -233,7 +233,7 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @contextmanager
     def _left_alone(self, layer: int) -> Iterator[None]:
-        """While the block lasts, nothing is edited up to a layer."""
+        """Suspend edits up to a layer while the block lasts."""
         before, self._unedited = self._unedited, layer
         try:
             yield
@@ -272,7 +272,7 @@ class HookedEncoder(EncoderBase, nn.Module):
         if self._languages and code not in self._languages:
             problem = "none is named" if code is None else f"none for {shown(code)}"
             raise ConfigError(
-                f"the model has an embedding for each language, and {problem}",
+                f"the model has language embeddings, and {problem}",
                 remedy=nearest_name(code or "", self._languages),
                 code="config.unknown-name",
             )
@@ -298,7 +298,7 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @contextmanager
     def _hooked(self, changes: Mapping[int, Callable[[torch.Tensor], torch.Tensor]]) -> Iterator[None]:
-        """While the block lasts, what passes at the places of some layers goes through a function each."""
+        """Apply functions to what passes at the places of some layers while the block lasts."""
         with ExitStack() as hooks:
             for layer, change in changes.items():
                 hooks.enter_context(_at(self._base, self._places[layer], change))
@@ -306,10 +306,10 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @torch.no_grad()
     def _find_places(self) -> None:
-        """Run a few tokens through, and find for each hidden state where it can be read and replaced.
+        """Run a few tokens and find where each hidden state can be read and replaced.
 
         Raises:
-            ConfigError: The model cannot be run, or there is a state that cannot be replaced.
+            ConfigError: The model cannot be run, or a state cannot be replaced.
         """
         name = self.model.config.model_type
         ids = [index for index in range(self.size) if index != getattr(self.model.config, "pad_token_id", None)]
@@ -319,7 +319,7 @@ class HookedEncoder(EncoderBase, nn.Module):
         try:
             with _watched(self._base, seen):
                 states = _hidden_states(self._base, inputs)
-        except Exception as error:  # whatever a foreign model may do with ids and a mask
+        except Exception as error:  # a model from elsewhere may raise anything
             raise ConfigError(
                 f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})",
                 remedy=_REMEDY,
@@ -330,7 +330,7 @@ class HookedEncoder(EncoderBase, nn.Module):
             [place for place, tensor in seen if tensor.shape == state.shape and torch.equal(tensor, state)]
             for state in states[:-1]
         ]
-        # First of all the outermost module that is given the state, and the last one that gives it.
+        # First the outermost module that receives the state, then the last one that returns it.
         choices = [
             [one for one in some if not one.after] + [one for one in reversed(some) if one.after] for some in choices
         ]
@@ -356,9 +356,9 @@ class HookedEncoder(EncoderBase, nn.Module):
         return inputs
 
     def _misplaced(self, states: Sequence[torch.Tensor], other: dict[str, torch.Tensor]) -> list[int]:
-        """The layers after which a model does not go on from a state that is put in, in one batch for all of them.
+        """Layers after which the model does not continue from a replaced state, in one batch for all layers.
 
-        Row ``k`` is another sentence, into which the given one's state is put after layer ``k``.
+        Row ``k`` is another sentence, with the given one's state put in after layer ``k``.
         """
         depth = len(self._places)
         scale = float(max(state.abs().max() for state in states))
@@ -391,7 +391,7 @@ def _separator(config: Any, vocabulary: Vocabulary | None) -> int | None:  # noq
 
 
 class _ReachedError(Exception):
-    """The layer to stop before, with what would go into it."""
+    """Raised to stop a forward pass, with the hidden states reached."""
 
     def __init__(self, hidden: torch.Tensor) -> None:
         super().__init__()
@@ -404,7 +404,7 @@ def _stop(hidden: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _at(base: nn.Module, place: _Place, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """While the block lasts, the tensor that passes at a place goes through a function."""
+    """Apply a function to the tensor that passes at a place while the block lasts."""
     calls = 0
 
     def begin(*_: object) -> None:
@@ -441,7 +441,7 @@ def _at(base: nn.Module, place: _Place, change: Callable[[torch.Tensor], torch.T
 
 @contextmanager
 def _watched(base: nn.Module, seen: list[tuple[_Place, torch.Tensor]]) -> Iterator[None]:
-    """While the block lasts, what goes into every module and what comes out of it is noted, in order."""
+    """Record the input and output of every module while the block lasts, in order."""
     calls: Counter[tuple[nn.Module, bool]] = Counter()
 
     def note(module: nn.Module, tensor: object, *, after: bool) -> None:
@@ -466,7 +466,7 @@ def _watched(base: nn.Module, seen: list[tuple[_Place, torch.Tensor]]) -> Iterat
 
 @contextmanager
 def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """While the block lasts, the last hidden state that a model gives goes through a function."""
+    """Apply a function to the last hidden state of a model while the block lasts."""
 
     def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tuple or transformers' class
         if isinstance(output, tuple):
@@ -482,7 +482,7 @@ def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> I
 
 
 def _hidden_states(base: Any, inputs: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:  # noqa: ANN401
-    """What each layer gives; the last after the model's final norm, if it has one."""
+    """Hidden states of every layer; the last after the model's final norm, if it has one."""
     output = base(**inputs, output_hidden_states=True, return_dict=True)
     return (*output.hidden_states[:-1], output.last_hidden_state)
 
@@ -493,14 +493,14 @@ def _last_hidden_state(base: Any, inputs: Mapping[str, torch.Tensor]) -> torch.T
 
 
 def _language_ids(config: Any) -> dict[str, int]:  # noqa: ANN401 - transformers' class
-    """The number of each language that an XLM has an embedding for; none for any other model."""
+    """Language ids of an XLM with language embeddings; empty for any other model."""
     if not getattr(config, "use_lang_emb", False) or getattr(config, "n_langs", 1) < 2:
         return {}
     return {language_code(name): int(number) for name, number in (getattr(config, "lang2id", None) or {}).items()}
 
 
 def _why_no_head(config: Any) -> str:  # noqa: ANN401 - transformers' class
-    """Why a model that was opened without a head for masked language modeling has none."""
+    """Why a model was loaded without a masked language modeling head."""
     transformers = import_part("transformers")
     if type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return "its weights came without one"

@@ -1,10 +1,7 @@
-"""What the parts of an encoder are called in Hugging Face's models: one table, read in both directions.
+"""Import of BERT, RoBERTa, XLM-R and ModernBERT weights, with the same outputs; names of parts in Hugging Face models.
 
-Import: the weights of BERT, RoBERTa, XLM-R or ModernBERT in an encoder of ours, with the same numbers out.
-
-The vector of the first segment is in every token of ours, so it is added to the positions, and taken from that of the
-second; RoBERTa's positions begin after the id of its padding, so the rows before are left out; rows of ids that the
-tokenizer does not have go too.
+The embedding of the first segment is added to the positions and subtracted from that of the second. RoBERTa's positions
+begin after its padding id, so the rows before are dropped; so are rows of ids that the tokenizer does not have.
 
 Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
 """
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from isoglot.vocab import Vocabulary
 
 Family = Literal["bert", "roberta", "modernbert"]
-"""``roberta`` is also XLM-R: BERT with other names for the head and positions that begin later."""
+"""``roberta`` is also XLM-R: BERT with other names of the head and an offset of positions."""
 
 _BERT_BLOCK: dict[str, tuple[str, ...]] = {
     "attention.qkv": ("attention.self.query", "attention.self.key", "attention.self.value"),
@@ -62,7 +59,7 @@ _HEAD: dict[Family, dict[str, str]] = {
 
 
 def hf_names(family: Family, layers: int) -> dict[str, tuple[str, ...]]:
-    """The name there of each part here; several where what is one matrix here is cut into rows there.
+    """The Hugging Face names of each part; several if its matrix is split there.
 
     >>> hf_names("bert", 1)["blocks.0.mlp.up"]
     ('bert.encoder.layer.0.intermediate.dense',)
@@ -98,7 +95,7 @@ _FAMILIES: dict[str, Family] = {
 
 
 def obstacles(config: Any) -> list[str]:  # noqa: ANN401 - transformers' class, which need not be there
-    """What of a Hugging Face config our encoder does not have, as ``key=value``; empty if it can be imported."""
+    """Settings of a Hugging Face config that :class:`Encoder` does not support, as ``key=value``; empty if none."""
     family = _FAMILIES.get(config.model_type)
     if family is None:
         return [f"model_type={config.model_type}"]
@@ -120,19 +117,19 @@ def obstacles(config: Any) -> list[str]:  # noqa: ANN401 - transformers' class, 
 
 
 def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder:  # noqa: ANN401 - as above
-    """The encoder with the weights of a Hugging Face model, in evaluation mode on the CPU, in float32.
+    """Import a Hugging Face model as an :class:`Encoder`, in evaluation mode on the CPU, in float32.
 
     Args:
-        model: With its head for masked language modelling; without, the encoder has no logits.
-        vocabulary: What its ids mean.
+        model: The model, with its masked language modeling head if the encoder is to have logits.
+        vocabulary: The vocabulary of its ids.
 
     Raises:
-        ConfigError: Our encoder has no such model (see :func:`obstacles`), or the vocabulary is larger than it.
+        ConfigError: The model is not supported (see :func:`obstacles`), or the vocabulary is larger than its own.
     """
-    hindrance = obstacles(model.config)
-    if hindrance:
+    unsupported = obstacles(model.config)
+    if unsupported:
         raise ConfigError(
-            f"our encoder does not have {', '.join(hindrance)}",
+            f"the model cannot be imported: {', '.join(unsupported)}",
             remedy="wrap the model in HookedEncoder instead",
             code="config.not-supported",
         )
@@ -159,7 +156,7 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
 
 
 def _state(model: Any, family: Family) -> dict[str, torch.Tensor]:  # noqa: ANN401 - as above
-    """The model's tensors in float32, under the names they have in a model with a head; positions as ours count."""
+    """The model's tensors in float32, under their names in a model with a head, with positions from 0."""
     prefix = model.base_model_prefix
     inner = model.base_model is model  # a model without a head has no prefix
     state = {
@@ -176,7 +173,7 @@ def _state(model: Any, family: Family) -> dict[str, torch.Tensor]:  # noqa: ANN4
 
 
 def _separator(segments_SD: torch.Tensor | None, vocabulary: Vocabulary | None) -> int | None:
-    """What ends the first of two texts, where the tokenizer gives the second a segment with another vector."""
+    """The separator of two texts, if the tokenizer gives the second a segment with another embedding."""
     if segments_SD is None or vocabulary is None or len(segments_SD) < 2 or torch.equal(*segments_SD[:2]):
         return None
     return vocabulary.segment_separator
@@ -187,7 +184,7 @@ def _kept_rows(size: int, vocabulary: Vocabulary | None) -> int:
         return size
     if len(vocabulary) > size:
         raise ConfigError(
-            f"a tokenizer of {len(vocabulary):,} pieces with a model of {size:,}",
+            f"the tokenizer has {len(vocabulary):,} subwords, the model {size:,}",
             remedy="use the tokenizer the model was trained with",
             code="config.other-size",
         )
@@ -251,7 +248,7 @@ def _config(
 
 
 def _global_every(config: Any) -> int | None:  # noqa: ANN401 - as above
-    """Of how many layers the first attends to everything (1: all do); None if the layers follow no such rule."""
+    """Every how many layers one is global (1: all); None if the layers do not follow such a rule."""
     depth = config.num_hidden_layers
     kinds = getattr(config, "layer_types", None)
     if kinds is None:  # as transformers 4 had it
@@ -262,7 +259,7 @@ def _global_every(config: Any) -> int | None:  # noqa: ANN401 - as above
 
 
 def _rope(config: Any, key: str) -> tuple[Any, Any]:  # noqa: ANN401 - as above
-    """A setting of rotary positions: where attention is over everything, and over a neighborhood."""
+    """A setting of rotary positions, of global and of local layers."""
     given = getattr(config, "rope_parameters", None)
     if given:
         return given["full_attention"][key], given["sliding_attention"][key]

@@ -1,4 +1,4 @@
-"""Hugging Face folders and names: the model with its weights, whether it has its head, and its vocabulary."""
+"""Loading of models and tokenizers from Hugging Face folders and hub names."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from isoglot.model.hf.sentence_transformers import SentenceHead
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
-"""The two ways to come by an encoder."""
+"""How to get an encoder, for error messages."""
 
 
 def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
-    """The model of a folder or a name on the hub, on the CPU in float32: with its head where the weights have one.
+    """Load the model of a folder or hub name on the CPU in float32, with its head if the weights have one.
 
     Raises:
-        InputError: Weights are missing, or it is nothing that ``transformers`` knows.
+        InputError: Weights are missing, or ``transformers`` does not know the model.
         MissingPartError: ``transformers`` is not installed.
-        StorageError: There is no such name, or the hub cannot be reached.
+        StorageError: The name does not exist, or the hub cannot be reached.
     """
     transformers = import_part("transformers")
     if not Path(source).exists():
@@ -47,11 +47,11 @@ def open_hf_model(source: str | Path) -> Any:  # noqa: ANN401 - transformers' cl
 
 
 def open_hf_vocabulary(source: str | Path) -> Vocabulary:
-    """The tokenizer that belongs to a model.
+    """Load the tokenizer of a model.
 
     Raises:
-        CorruptFileError: An export of ours has lost how its text is processed.
-        InputError: It needs code of its own.
+        CorruptFileError: The text processing of an isoglot export is missing.
+        InputError: It needs custom code.
         StorageError: There is none.
     """
     try:
@@ -69,11 +69,11 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
 
 
 def open_sentence_head(source: str | Path) -> SentenceHead | None:
-    """The modules of a sentence-transformers folder or name; None for any other model.
+    """Load the modules of a sentence-transformers model; None for any other model.
 
     Raises:
-        InputError: It has a module that is not known here.
-        StorageError: There is no such name.
+        InputError: A module is not supported.
+        StorageError: The name does not exist.
     """
     if isinstance(source, Path):
         return read_sentence_head(source, local_files(source))
@@ -86,7 +86,7 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
         raise _explained(source, error) from error
     if head is not None and head.transformer:
         raise InputError(
-            "its Transformer is in a folder inside",
+            "its Transformer is in a subfolder",
             remedy="download it and name the folder",
             code="input.unknown-format",
             file=source,
@@ -95,7 +95,7 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
 
 
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
-    """The model with its head; None if its kind has none, or the weights came without."""
+    """Load the model with its head; None if its class or its weights have none."""
     config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
     if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING or _has_decoder(transformers, config):
         return None
@@ -106,7 +106,7 @@ def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: AN
 
 
 def _without_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
-    """The model without a head; of an encoder and a decoder, the encoder."""
+    """Load the model without a head; of an encoder-decoder model, the encoder."""
     config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))
     if not _has_decoder(transformers, config):
         return _loaded(transformers.AutoModel, source)
@@ -116,7 +116,7 @@ def _without_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa:
 
 
 def _has_decoder(transformers: ModuleType, config: Any) -> bool:  # noqa: ANN401 - transformers' class
-    """Whether it is an encoder with a decoder, such as T5; the weights may be the encoder's alone."""
+    """Whether it is an encoder-decoder model such as T5; the weights may be the encoder's alone."""
     return type(config) in transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
 
@@ -134,11 +134,11 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
     model, report = kind.from_pretrained(str(source), output_loading_info=True, **_reach(source))
     missing, prefix = set(report["missing_keys"]), f"{model.base_model_prefix}."
     wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]
-    wanting = sorted(name for name in wanting if "pooler" not in name)  # nobody here asks for a pooled vector
+    wanting = sorted(name for name in wanting if "pooler" not in name)  # the pooler is not used
     if wanting:
         raise InputError(
             f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
-            remedy="fetch the model again, whole",
+            remedy="download the complete model again",
             code="input.unknown-format",
             file=source,
         )
@@ -148,13 +148,13 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
 
 
 def _reach(source: str | Path) -> dict[str, bool]:
-    """How to open it: never with code from the folder; without a network, at once from what was fetched before."""
+    """Loading options: never with custom code; without a network, only from the local cache."""
     return {"local_files_only": Path(source).exists() or not _network(), **NO_CODE}
 
 
 @cache
 def _network() -> bool:
-    """Whether the hub answers; behind a proxy that is left to its client to find out."""
+    """Whether the hub can be reached; assumed behind a proxy."""
     from huggingface_hub import constants  # transformers needs it, so it is there
 
     if getproxies():
