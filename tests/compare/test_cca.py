@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.compare import MEASURES, compute, mean_canonical_correlation, pwcca, svcca
-from isoglot.compare.encoders import judge_any
+from isoglot.compare.encoders import judge_measure
 from isoglot.compare.measures.cca import bases_of, correlations
 from tests.errors import raises
 
@@ -135,5 +135,5 @@ def test_too_few_items_are_said_to_be_too_few(rng):
     assert [name for name, each in MEASURES.items() if each.rows_beyond_columns] == ["cca", "pwcca"]
     for rows, few in ((12, True), (13, False)):
         X, Y = rng.normal(size=(rows, 7)), rng.normal(size=(rows, 5))
-        assert judge_any("cca", X, Y, draws=20)["few_rows"] is few
-        assert judge_any("cka", X, Y, draws=20)["few_rows"] is False
+        assert judge_measure("cca", X, Y, draws=20)["few_rows"] is few
+        assert judge_measure("cka", X, Y, draws=20)["few_rows"] is False

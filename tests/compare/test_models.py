@@ -15,7 +15,7 @@ from isoglot.compare import encoders as models
 from isoglot.compare import layer_cka, stream_layer_cka
 from isoglot.compare import layer_grid as layer_stream
 from isoglot.compare.cka_inference import judge, kernels
-from isoglot.compare.encoders import chosen_measures, compare_models, judge_any
+from isoglot.compare.encoders import chosen_measures, compare_models, judge_measure
 from isoglot.compare.floor import placed, random_encoder_like
 from isoglot.compare.jackknife import FEWEST, groups_of, half_width
 from isoglot.compare.measures.cka import FORMS, cka
@@ -209,7 +209,7 @@ def test_measures_by_name_come_in_the_order_of_the_registry():
 @pytest.mark.parametrize("name", ["procrustes", "rsa", "mutual-knn", "cca", "svcca", "anc"])
 def test_related_spaces_are_told_from_shuffled_ones(name, related):
     X, Y = related
-    found = judge_any(name, X, Y, draws=20)
+    found = judge_measure(name, X, Y, draws=20)
     assert found["value"] == compute(name, X, Y).value
     assert found["low"] < found["value"] < found["high"]
     if name != "anc":  # neurons of these spaces do not correspond
@@ -220,13 +220,13 @@ def test_related_spaces_are_told_from_shuffled_ones(name, related):
 
 def test_unrelated_spaces_are_not(rng):
     """Of spaces that have nothing in common, p is uniform: each of 0.05, 0.1, … 1 in one of 20 cases."""
-    ps = np.array([judge_any("rsa", *rng.normal(size=(2, 15, 5)), draws=19, seed=seed)["p"] for seed in range(200)])
+    ps = np.array([judge_measure("rsa", *rng.normal(size=(2, 15, 5)), draws=19, seed=seed)["p"] for seed in range(200)])
     assert 0.01 <= np.mean(ps <= 0.051) <= 0.1
     assert 0.4 <= np.mean(ps <= 0.501) <= 0.6
 
 
 def test_what_does_not_look_at_pairs_has_no_null(related):
-    found = judge_any("spectral", *related, draws=20)
+    found = judge_measure("spectral", *related, draws=20)
     assert (found["null_mean"], found["null_edge"], found["p"], found["draws"]) == (None, None, None, 0)
 
 
@@ -241,18 +241,18 @@ def test_a_measure_declares_whether_it_looks_at_pairs(name, related, rng):
 def test_saturated_is_not_blind_to_pairs(rng):
     """Of no more items than columns, every pairing has canonical correlations of 1; p is 1, whatever the rounding."""
     X, Y = rng.normal(size=(2, 14, 13))
-    found = judge_any("pwcca", X, Y, draws=20)
+    found = judge_measure("pwcca", X, Y, draws=20)
     assert found["saturated"]
     assert (found["draws"], found["p"]) == (20, 1)
     assert found["null_mean"] == pytest.approx(found["value"])
-    all_near = judge_any("mutual-knn", *rng.normal(size=(2, 12, 3)), draws=20)
+    all_near = judge_measure("mutual-knn", *rng.normal(size=(2, 12, 3)), draws=20)
     assert all_near["draws"] == 20
 
 
 def test_a_first_shuffle_that_happens_to_give_the_value_is_a_draw_like_others(rng, monkeypatch: pytest.MonkeyPatch):
     given = iter([0.5, 0.5, *[0.25] * 19])
     monkeypatch.setattr(models, "compute", lambda *_, **__: Score(next(given), 10, 10))
-    found = judge_any("rsa", *rng.normal(size=(2, 10, 3)), draws=20)
+    found = judge_measure("rsa", *rng.normal(size=(2, 10, 3)), draws=20)
     assert (found["draws"], found["saturated"], found["p"]) == (20, False, 2 / 21)
 
 
@@ -303,9 +303,9 @@ def test_in_two_steps_as_in_one(name, rows, widths, monkeypatch):
     X = rng.normal(size=(rows, widths[0])).astype(np.float32)
     Y = (X[:, :1] + rng.normal(size=(rows, widths[1]))).astype(np.float32)
     X[3], Y[[5, 7]] = X[2], Y[4]
-    quick = judge_any(name, X, Y, draws=20, seed=1)
+    quick = judge_measure(name, X, Y, draws=20, seed=1)
     monkeypatch.setitem(MEASURES, name, replace(MEASURES[name], halves=None))
-    plain = judge_any(name, X, Y, draws=20, seed=1)
+    plain = judge_measure(name, X, Y, draws=20, seed=1)
     tolerance = {"null_mean": 0.003, "null_edge": 0.003} if name == "mutual-knn" else {}  # the order of duplicates
     for field, value in plain.items():
         assert quick[field] == pytest.approx(value, abs=tolerance.get(field, 1e-9)), field

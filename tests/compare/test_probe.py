@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.compare.language_probe import tell_languages
+from isoglot.compare.language_probe import probe_languages
 
 N, D = 200, 24
 
@@ -16,7 +16,7 @@ def noise(*names: int, rows: int = N, width: int = D):
 
 def told(*languages: np.ndarray, folds: int = 5) -> tuple[float, ...]:
     numbers = [np.arange(len(each)) % folds for each in languages]
-    return tuple(float(np.mean([part.mean() for part in kind])) for kind in tell_languages(languages, numbers))
+    return tuple(float(np.mean([part.mean() for part in kind])) for kind in probe_languages(languages, numbers))
 
 
 def test_means_far_apart_are_told_perfectly_and_are_at_chance_once_removed():

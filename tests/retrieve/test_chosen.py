@@ -7,7 +7,13 @@ import pytest
 
 from isoglot.retrieve import Interval, VectorSet, score_layers
 from isoglot.retrieve.metrics import resampled_means
-from isoglot.retrieve.simultaneous_intervals import by_other_half, chosen_interval, halves, leads, stand
+from isoglot.retrieve.simultaneous_intervals import (
+    choose_by_other_half,
+    chosen_interval,
+    compare_with_best,
+    halves,
+    leads,
+)
 
 
 def test_the_interval_of_what_was_chosen_is_wider_and_no_narrower_than_for_one_alone():
@@ -65,7 +71,7 @@ def test_the_luck_of_the_choice_is_not_in_what_is_scored_on_the_other_half():
         highest.append(hits.mean(axis=0).max())
         part = halves(200, seed=seed)
         assert part is not None
-        honest.append(by_other_half([hits], [part])[0][0].mean())
+        honest.append(choose_by_other_half([hits], [part])[0][0].mean())
     assert np.mean(highest) > 0.35
     assert np.mean(honest) == pytest.approx(0.3, abs=0.012)
     assert halves(99, seed=0) is None
@@ -75,10 +81,10 @@ def test_no_item_is_scored_by_what_was_chosen_with_it():
     hits = planted_hits([0.5, 0.52, 0.48], items=120)
     part = halves(120, seed=3)
     assert part is not None
-    before, _ = by_other_half([hits], [part])
+    before, _ = choose_by_other_half([hits], [part])
     changed = hits.copy()
     changed[part] = 1 - changed[part]  # whatever the first half says …
-    after, _ = by_other_half([changed], [part])
+    after, _ = choose_by_other_half([changed], [part])
     choice = int(hits[~part].mean(axis=0).argmax())
     assert np.array_equal(before[0][part], hits[part, choice])
     assert np.array_equal(after[0][part], changed[part, choice])  # … its own figure is chosen without it
@@ -91,9 +97,9 @@ def samples(hits: np.ndarray) -> np.ndarray:
 def test_as_good_takes_a_test_and_noise_is_no_proof():
     """Of 1,000 items half a point is as good and five points are worse; of 40 items nothing can be told."""
     found_SC = samples(planted_hits([0.9, 0.895, 0.85]))
-    assert [each.verdict for each in stand(found_SC[:, 0], found_SC[:, 1:], 1000)] == ["as good", "worse"]
+    assert [each.verdict for each in compare_with_best(found_SC[:, 0], found_SC[:, 1:], 1000)] == ["as good", "worse"]
     few_SC = samples((np.random.default_rng(1).random((40, 2)) < 0.8).astype(float))
-    (found,) = stand(few_SC[:, 0], few_SC[:, 1:], 40)
+    (found,) = compare_with_best(few_SC[:, 0], few_SC[:, 1:], 40)
     assert found.verdict == "undecided"
     assert found.lead.low < 0 < found.lead.high
 
@@ -101,7 +107,7 @@ def test_as_good_takes_a_test_and_noise_is_no_proof():
 def test_a_few_items_that_do_not_differ_are_no_proof_either():
     for items, verdict in ((20, "undecided"), (500, "as good")):
         ones_SC = np.ones((51, 2))
-        assert stand(ones_SC[:, 0], ones_SC[:, 1:], items)[0].verdict == verdict
+        assert compare_with_best(ones_SC[:, 0], ones_SC[:, 1:], items)[0].verdict == verdict
 
 
 def test_a_layer_that_a_paired_test_sets_apart_is_not_said_to_be_as_good():
@@ -128,5 +134,5 @@ def test_every_difference_is_judged_at_once():
     for seed in range(40):
         stream = np.random.default_rng(seed)
         found_SC = samples((stream.random((200, 21)) < 0.5).astype(float))
-        wrong += any(each.verdict == "worse" for each in stand(found_SC[:, 0], found_SC[:, 1:], 200))
+        wrong += any(each.verdict == "worse" for each in compare_with_best(found_SC[:, 0], found_SC[:, 1:], 200))
     assert wrong <= 6  # of 40, where 5 % are 2

@@ -300,7 +300,7 @@ class _Diagonal:
                 "draws": found.draws,
             }
         else:
-            held = judge_any(name, X, Y, draws=min(self.draws, OTHER_DRAWS), seed=self.seed)
+            held = judge_measure(name, X, Y, draws=min(self.draws, OTHER_DRAWS), seed=self.seed)
         under = None if self.floor is None else self._value(name, X, self.floor[pair[1]][rows_N])
         above = None if self.ceiling is None else self._value(name, X, self.ceiling[pair[0]][rows_N])
         return LayerMeasurement(
@@ -327,7 +327,7 @@ class _Diagonal:
         return compute(name, X, Y, seed=self.seed).value
 
 
-def judge_any(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed: int = 0) -> dict[str, Any]:
+def judge_measure(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed: int = 0) -> dict[str, Any]:
     """Any measure with its null and interval by recomputation: of shuffled pairs, and without each tenth of them.
 
     A measure that ignores the pairing, such as the similarity of two graphs, has no null. One that does not is

@@ -42,7 +42,7 @@ class ProbeResult(NamedTuple):
     spread: list[np.ndarray]
 
 
-def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> ProbeResult:
+def probe_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> ProbeResult:
     """Fit and test the three probes by cross-validation.
 
     Args:
@@ -50,7 +50,7 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> P
         folds: Fold of each row; translations of each other belong in one fold.
     """
     tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
-    told = ProbeResult(*([np.zeros(len(each)) for each in rows] for _ in ProbeResult._fields))
+    hits = ProbeResult(*([np.zeros(len(each)) for each in rows] for _ in ProbeResult._fields))
     for fold in np.unique(np.concatenate(folds)):
         out = [torch.from_numpy(np.flatnonzero(each == fold)) for each in folds]
         kept = [torch.from_numpy(np.flatnonzero(each != fold)) for each in folds]
@@ -61,16 +61,16 @@ def tell_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> P
         means_KD = torch.stack([side.mean(dim=0) for side in train])
         train, moved = ([side - mean for side, mean in zip(part, means_KD, strict=True)] for part in (train, test))
         within_DD = _within(train)
-        plain = _told(means_KD, within_DD, test)
+        plain = _hits(means_KD, within_DD, test)
         rest_KD = torch.stack([side.mean(dim=0) for side in train])
-        squares = told_apart(*_with_squares(within_DD, train, moved))
-        for kind, found in zip(told, (plain, _told(rest_KD, within_DD, moved), squares), strict=True):
+        squares = discriminant_hits(*_with_squares(within_DD, train, moved))
+        for kind, found in zip(hits, (plain, _hits(rest_KD, within_DD, moved), squares), strict=True):
             for all_N, index, some in zip(kind, out, found, strict=True):
                 all_N[index.numpy()] = some
-    return told
+    return hits
 
 
-def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> list[np.ndarray]:
+def discriminant_hits(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> list[np.ndarray]:
     """Fit a discriminant with equal priors, and score each test row.
 
     Args:
@@ -78,7 +78,7 @@ def told_apart(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> l
         test: Other rows of each.
     """
     means_KD = torch.stack([side.mean(dim=0) for side in train])
-    return _told(means_KD, _within([side - mean for side, mean in zip(train, means_KD, strict=True)]), test)
+    return _hits(means_KD, _within([side - mean for side, mean in zip(train, means_KD, strict=True)]), test)
 
 
 def _within(train: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -86,7 +86,7 @@ def _within(train: Sequence[torch.Tensor]) -> torch.Tensor:
     return torch.stack([side.T @ side / len(side) for side in train]).mean(dim=0)
 
 
-def _told(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.Tensor]) -> list[np.ndarray]:
+def _hits(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.Tensor]) -> list[np.ndarray]:
     """Scores of the test rows, given means and a covariance."""
     middle_D = means_KD.mean(dim=0)
     scale_D = within_DD.diagonal().sqrt()
@@ -96,12 +96,12 @@ def _told(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.
     within_DD += SHRINKAGE * torch.eye(len(within_DD), dtype=within_DD.dtype)
     weights_KD = torch.linalg.solve(within_DD, means_KD.T).T
     offsets_K = -(weights_KD * means_KD).sum(dim=1) / 2
-    told = []
+    hits = []
     for language, side in enumerate(test):
         scores_NK = ((side - middle_D) / scale_D) @ weights_KD.T + offsets_K
         best_NK = scores_NK >= scores_NK.max(dim=1, keepdim=True).values - _TIE
-        told.append((best_NK[:, language].double() / best_NK.sum(dim=1)).numpy())
-    return told
+        hits.append((best_NK[:, language].double() / best_NK.sum(dim=1)).numpy())
+    return hits
 
 
 def with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

@@ -23,12 +23,12 @@ from isoglot.diagnose.result import HighestScore, RecommendedLayer
 from isoglot.diagnose.retrieval import VARIANTS
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
-    by_other_half,
+    choose_by_other_half,
     chosen_interval,
+    compare_with_best,
     halves,
     interval,
     leads,
-    stand,
 )
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _others(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Other layers that are equivalent by a test, and those the test cannot decide."""
     places = [place for place in range(len(layers)) if place != at]
-    verdicts = [each.verdict for each in stand(best_S, here_SL[:, places], hits.items)]
+    verdicts = [each.verdict for each in compare_with_best(best_S, here_SL[:, places], hits.items)]
     if hits.parts is None:  # chosen on the same sentences: worse only by simultaneous intervals
         verdicts = [
             "undecided" if verdict == "worse" and ahead[place].low <= 0 else verdict
@@ -236,7 +236,7 @@ def language_layers(
         lead = leads(own_SL, at)[common]
         facts[code] = {"layer": layers[at], "at_layer": as_share(chosen_interval(own_SL, at)), "layer_gain": lead}
     gains_SK = np.stack(gains, axis=1)
-    for code, stands in zip(codes, stand(np.zeros(len(gains_SK)), -gains_SK, hits.items), strict=True):
+    for code, stands in zip(codes, compare_with_best(np.zeros(len(gains_SK)), -gains_SK, hits.items), strict=True):
         differs = facts[code]["layer"] != best.layer
         sure = stands.verdict == "worse" and (hits.parts is not None or facts[code]["layer_gain"].low > 0)
         facts[code]["layer_gain"] = stands.lead if differs and sure else None
@@ -253,5 +253,5 @@ def _chosen_for(hits: RetrievalHits, own: np.ndarray, way: int) -> np.ndarray:
             weights.append(w_SN)
             parts.append(half_N)
         first += len(found_PLWN)
-    scored, _ = by_other_half(rows, parts)
+    scored, _ = choose_by_other_half(rows, parts)
     return np.asarray(np.mean([w_SN @ one_N for w_SN, one_N in zip(weights, scored, strict=True)], axis=0))

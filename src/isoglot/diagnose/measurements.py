@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.cka_inference import judge
-from isoglot.compare.language_probe import ProbeResult, tell_languages
+from isoglot.compare.language_probe import ProbeResult, probe_languages
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.diagnose.retrieval import PairEstimates, find_translations
 from isoglot.retrieve.estimates import OtherText
@@ -195,4 +195,4 @@ def _languages(encoded: Sequence[EncodedSet], codes: Sequence[str], layer: int) 
     own = {code: [each for each in encoded if code in each.vectors] for code in codes}
     rows = [np.concatenate([each.vectors[code][layer] for each in sets]) for code, sets in own.items()]
     folds = [np.concatenate([each.folds_N for each in sets]) for sets in own.values()]
-    return tell_languages(rows, folds), [anisotropy(each) for each in rows]
+    return probe_languages(rows, folds), [anisotropy(each) for each in rows]

@@ -19,9 +19,9 @@ from isoglot.core.progress import SILENT
 from isoglot.model.hf.sentence_transformers import sentence_head_of
 from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter
 from isoglot.represent.encoder_hash import encoder_hash, hashing
-from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, behind, check_finite
+from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, check_finite, delayed
 from isoglot.represent.representations import Representations, finished, layer_name
-from isoglot.represent.sentences import in_chunks, survey
+from isoglot.represent.sentences import in_chunks, survey_sentences
 from isoglot.represent.token_rows import RowMaker
 from isoglot.vocab.line_encoder import ahead
 
@@ -127,7 +127,7 @@ def extract(
             code="config.conflicting-options",
         )
     kind, pooling = _POOLS[pool]
-    facts = survey(sentences, kind)
+    facts = survey_sentences(sentences, kind)
     through = LayerPass(
         encoder,
         layers=layers,
@@ -242,7 +242,7 @@ class _Job(NamedTuple):
         flight = IN_FLIGHT.get(self.through.encoder.device.type, 0)
         ready = 0  # finished rows of the chunk
         with progress.task("encode", total=max(self.facts.sentences - done * self.chunk, 0), unit="sentences") as task:
-            for batch in behind(_batches(self.through, zip(chunks, begins, strict=False)), flight):
+            for batch in delayed(_batches(self.through, zip(chunks, begins, strict=False)), flight):
                 seen_L, vectors_LKD = batch.arrival.wait()
                 check_finite(seen_L, self.through.layers)
                 for layer, vectors_KD in zip(self.through.layers, vectors_LKD, strict=True):

@@ -37,7 +37,7 @@ IN_FLIGHT = {"cuda": 3}
 """Number of batches submitted ahead, by device type; 0 elsewhere, where calls are synchronous."""
 
 
-def sent(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Copy a tensor to a device, asynchronously from pinned memory if it is a GPU."""
     if device.type != "cuda":
         return tensor.to(device)
@@ -69,11 +69,11 @@ class HostCopy:
         return self._peaks_L, self._vectors_LKD.numpy()
 
 
-def behind(made: Iterable[ItemT], count: int) -> Iterator[ItemT]:
+def delayed(made: Iterable[ItemT], count: int) -> Iterator[ItemT]:
     """Delay a stream of items by ``count`` items.
 
     >>> made = []
-    >>> for item in behind(map(lambda item: made.append(item) or item, "abcd"), 2):
+    >>> for item in delayed(map(lambda item: made.append(item) or item, "abcd"), 2):
     ...     print(item, "".join(made))
     a abc
     b abcd
@@ -176,7 +176,7 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
 
 
 @contextmanager
-def evaluating(encoder: EncoderLike) -> Iterator[None]:
+def evaluation_mode(encoder: EncoderLike) -> Iterator[None]:
     """Evaluation mode for the duration of the block; then every module returns to its previous mode."""
     parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
     training = [part.training for part in parts]
@@ -262,7 +262,7 @@ class LayerPass:
     def ready(self) -> Iterator[LayerPass]:
         """Evaluation mode and precision for the duration of the block, checked with a single token first."""
         given = self.encoder
-        with evaluating(given):
+        with evaluation_mode(given):
             if self.precision == "bfloat16":
                 assert isinstance(given, nn.Module)  # noqa: S101 - for the type checker
                 known = {id(given.vocabulary): given.vocabulary}  # not copied
@@ -332,7 +332,7 @@ class LayerPass:
             places_N = np.repeat(begins_K - before_K, lengths_K) + np.arange(int(lengths_K.sum()))
         if self.pooling == "tokens":
             items_K = np.repeat(items_K, lengths_K)
-        places, lengths = (sent(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))
+        places, lengths = (to_device(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))
         found = []
         moved = _sent(batch, encoder.device)
         for layer, hidden_BTD in self._states(moved):
@@ -351,7 +351,9 @@ class LayerPass:
 
 def _sent(batch: Batch, device: torch.device) -> Batch:
     """Copy a batch to a device."""
-    ids_BT, mask_BT, starts_BT = (sent(tensor, device) for tensor in (batch.ids_BT, batch.mask_BT, batch.starts_BT))
+    ids_BT, mask_BT, starts_BT = (
+        to_device(tensor, device) for tensor in (batch.ids_BT, batch.mask_BT, batch.starts_BT)
+    )
     return Batch(ids_BT, mask_BT, starts_BT, batch.full)
 
 

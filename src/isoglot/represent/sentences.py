@@ -109,7 +109,7 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
         raise InputError("no sentences", remedy="give at least one, one per line", code="input.empty", file=file)
 
 
-def survey(sentences: Sentences, kind: Kind) -> SentenceSurvey:
+def survey_sentences(sentences: Sentences, kind: Kind) -> SentenceSurvey:
     """Read all sentences once, to know the size of the result."""
     sizes = array("q", [0])
     digest = hashlib.sha256()

@@ -19,7 +19,7 @@ from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
 from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.representations import Representations
-from isoglot.represent.sentences import in_chunks, read_sentences, survey
+from isoglot.represent.sentences import in_chunks, read_sentences, survey_sentences
 from isoglot.represent.token_rows import RowMaker
 from isoglot.vocab.whole_words import whole_words
 
@@ -154,7 +154,7 @@ def word_types(
     if len(number) < len(words):
         double = next(word for word, count in Counter(words).items() if count > 1)
         raise ConfigError(f"duplicate word {shown(double)}", remedy="give each word once", code="config.duplicate")
-    facts = survey(sentences, "words")
+    facts = survey_sentences(sentences, "words")
     through = LayerPass(
         encoder,
         layers=layers,

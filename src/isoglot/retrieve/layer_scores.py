@@ -23,12 +23,12 @@ from isoglot.retrieve.methods import NEIGHBORHOOD, Direction
 from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
-    by_other_half,
+    choose_by_other_half,
     chosen_interval,
+    compare_with_best,
     halves,
     interval,
     leads,
-    stand,
 )
 
 if TYPE_CHECKING:
@@ -201,7 +201,9 @@ class PairScores:
         at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
         parts = [halves(len(hits_QC), seed=self.seed) for hits_QC in hits]
         split = [half_Q for half_Q in parts if half_Q is not None]
-        scored = by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
+        scored = (
+            choose_by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
+        )
         found_SC = np.mean(
             [
                 resampled_means(
@@ -219,7 +221,7 @@ class PairScores:
             for number, (other, how) in enumerate(ways)
             if (other.center, how) == (each.center, method) and other.layer != each.layer
         ]
-        verdicts = [one.verdict for one in stand(scored_S, found_SC[:, same], min(map(len, hits)))]
+        verdicts = [one.verdict for one in compare_with_best(scored_S, found_SC[:, same], min(map(len, hits)))]
         if len(split) < len(hits):  # chosen and scored on the same rows: "worse" needs simultaneous intervals
             ahead = leads(found_SC, at)
             verdicts = [

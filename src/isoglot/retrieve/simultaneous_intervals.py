@@ -4,10 +4,10 @@ The highest of many noisy scores is biased upward. Two remedies:
 
 - Simultaneous intervals, wide enough to hold for all scores at once (:func:`chosen_interval`, :func:`leads`).
 - Sample splitting: the best is chosen on one half of the items and scored on the other, both ways
-  (:func:`by_other_half`). This needs a hundred items or more.
+  (:func:`choose_by_other_half`). This needs a hundred items or more.
 
-Whether another score is as good is a paired equivalence test with a margin (:func:`stand`): a difference that is not
-significant shows nothing, since with few items no difference is.
+Whether another score is as good is a paired equivalence test with a margin (:func:`compare_with_best`): a difference
+that is not significant shows nothing, since with few items no difference is.
 
 Shape legend: ``S`` samples, the first being the observed items, the others bootstrap resamples; ``C`` scores to choose
 from; ``Q`` items.
@@ -110,7 +110,9 @@ def halves(count: int, *, seed: int, name: str = "") -> np.ndarray | None:
     return random_stream(seed, "halves", name).permutation(np.arange(count) % 2 == 0)
 
 
-def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tuple[list[np.ndarray], tuple[int, int]]:
+def choose_by_other_half(
+    hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]
+) -> tuple[list[np.ndarray], tuple[int, int]]:
     """Choose the best score on one half of the items and score it on the other, both ways.
 
     Args:
@@ -122,7 +124,7 @@ def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tu
         first half, and that for the second.
 
     >>> both = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    >>> by_other_half([both], [np.array([True, False, True, False])])
+    >>> choose_by_other_half([both], [np.array([True, False, True, False])])
     ([array([1., 1., 0., 1.])], (0, 0))
     """
     chosen = [
@@ -140,7 +142,9 @@ def by_other_half(hits: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> tu
     return scored, (chosen[0], chosen[1])
 
 
-def stand(best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: float = MARGIN) -> list[ComparedScore]:
+def compare_with_best(
+    best_S: np.ndarray, others_SC: np.ndarray, items: int, *, margin: float = MARGIN
+) -> list[ComparedScore]:
     """Compare each of the others with the best by paired tests over the same samples, Holm-corrected.
 
     ``as good``: two one-sided tests put the difference within the margin. ``worse``: the difference is significantly

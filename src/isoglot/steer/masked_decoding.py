@@ -20,7 +20,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.model.batch import batch_of_ids, first_places
-from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
+from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
 from isoglot.represent.sentences import read_sentences
 from isoglot.represent.token_rows import RowMaker
 from isoglot.steer.shifted_pass import best_tokens
@@ -124,7 +124,7 @@ def masked_languages(
     made_N = np.zeros(len(rows.ids), dtype=np.int64)
     true_N = np.array([ids[at] for ids, at in zip(rows.ids, at_N, strict=True)], dtype=np.int64)
     with (
-        evaluating(encoder),
+        evaluation_mode(encoder),
         torch.inference_mode(),
         progress.task(f"masked {code}", total=len(rows.ids), unit="sentences") as task,
     ):

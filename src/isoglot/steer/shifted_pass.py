@@ -21,7 +21,7 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.model.batch import batch_of_ids, first_places
-from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluating, row_length
+from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
 from isoglot.represent.sentences import read_sentences
 from isoglot.represent.token_rows import RowMaker, TokenRows
 from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
@@ -171,7 +171,7 @@ def decode_shifted(
     seconds = Seconds()
     walk = _Walk(encoder, source, target, protocol, seconds)
     with (
-        evaluating(encoder),
+        evaluation_mode(encoder),
         torch.inference_mode(),
         progress.task(f"{source} to {target}", total=len(rows.ids) * len(made), unit="translations") as task,
     ):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from isoglot.compare.language_probe import told_apart, with_squares
+from isoglot.compare.language_probe import discriminant_hits, with_squares
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
@@ -296,8 +296,8 @@ def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureS
         train, test = (
             [torch.from_numpy(X_ND[part] - center_D) for X_ND in made.values()] for part in (train_N, test_N)
         )
-        told.append([each.mean() for each in told_apart(train, test)])
-        spread.append([each.mean() for each in told_apart(*with_squares(train, test))])
+        told.append([each.mean() for each in discriminant_hits(train, test)])
+        spread.append([each.mean() for each in discriminant_hits(*with_squares(train, test))])
         for one, other in permutations(made, 2):
             found = nearest(made[one][test_N], made[other], k=1).indices_NK[:, 0]
             hits.append(float((found == test_N).mean()))

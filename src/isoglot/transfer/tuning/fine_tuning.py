@@ -25,7 +25,7 @@ from isoglot.core.rng import derive_seed
 from isoglot.pretrain.optimizer import Optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.schedule import rate_factor
-from isoglot.represent.layer_pass import evaluating, row_length
+from isoglot.represent.layer_pass import evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
 from isoglot.transfer.tuning.config import TuneConfig
@@ -266,7 +266,7 @@ class TaskTrainer:
         config = self.config
         amount = config.epoch_size or sum(map(len, self.rows.values()))
         total = amount * (config.epochs - self.epoch)
-        frozen = evaluating(self.tuned.encoder) if config.head_only else nullcontext()
+        frozen = evaluation_mode(self.tuned.encoder) if config.head_only else nullcontext()
         with frozen, progress.task(f"fine-tune {self.task.name}", total=total, unit="examples") as work:
             while self.epoch < config.epochs and not self._stalled():
                 started = time.monotonic()

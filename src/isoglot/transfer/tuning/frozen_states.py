@@ -18,7 +18,7 @@ import torch
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.protocol import layer_states
-from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
+from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import whole_batches
 from isoglot.transfer.tuning.stored_rows import StoredRows
 from isoglot.transfer.tuning.tuned_encoder import autocast
@@ -94,7 +94,10 @@ class FrozenStates:
         if self._filled and layer == self.layer:
             return
         encoder, total = self.encoder, len(self._rows)
-        with evaluating(encoder), progress.task(f"{self.language} to layer {layer}", total=total, unit="rows") as work:
+        with (
+            evaluation_mode(encoder),
+            progress.task(f"{self.language} to layer {layer}", total=total, unit="rows") as work,
+        ):
             for numbers in whole_batches(self._rows, batch_budget(encoder, None)):
                 batch = self._stored.batch(numbers).batch
                 start = self._held(batch, numbers) if self._filled else None
@@ -111,7 +114,7 @@ class FrozenStates:
         keys = [ids_T[:size].tobytes() for ids_T, size in zip(ids_BT, sizes_B, strict=True)]
         if self._filled and all(key in self._known for key in keys):
             return self._held(batch, [self._known[key] for key in keys])
-        with evaluating(self.encoder):
+        with evaluation_mode(self.encoder):
             return self._through(batch, self.layer, None).float() * batch.mask_BT[:, :, None]
 
     def _held(self, batch: Batch, numbers: list[int]) -> torch.Tensor:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoglot.represent.layer_pass import batch_budget, evaluating
+from isoglot.represent.layer_pass import batch_budget, evaluation_mode
 from isoglot.transfer.tuning.batches import whole_batches
 from isoglot.transfer.tuning.tuned_encoder import autocast, place_vectors
 
@@ -96,7 +96,7 @@ class RowVectors:
     def _all(self, rows: Sequence[TaskRow], stored: StoredRows, places: int) -> torch.Tensor:
         encoder, config = self.tuned.encoder, self.tuned.config
         kept_PD = torch.empty(places, encoder.hidden_size, device=encoder.device)
-        with evaluating(encoder):
+        with evaluation_mode(encoder):
             for numbers in whole_batches(rows, batch_budget(encoder, None)):
                 batch = stored.batch(numbers)
                 with autocast(encoder.device, config.precision):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from isoglot.model.batch import Batch
-from isoglot.represent.layer_pass import sent
+from isoglot.represent.layer_pass import to_device
 from isoglot.transfer.tasks.task import IGNORED
 from isoglot.transfer.tuning.batches import TaskBatch, rounded
 
@@ -92,7 +92,7 @@ class StoredRows:
     def sent(self, numbers: Sequence[int], shape: Shape) -> torch.Tensor:
         """The numbers of some rows on their way to the device, with those of empty ones up to the rows of a shape."""
         chosen = np.pad(np.asarray(numbers), (0, shape.rows - len(numbers)), constant_values=self.count)
-        return sent(torch.from_numpy(chosen), self.device)
+        return to_device(torch.from_numpy(chosen), self.device)
 
     def cut(self, rows_B: torch.Tensor, shape: Shape) -> TaskBatch:
         """The batch of some rows, all of it on the device.

@@ -18,7 +18,7 @@ from isoglot.core.devices import product_precision
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.protocol import layer_states
-from isoglot.represent.layer_pass import batch_budget, evaluating, row_length
+from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import TaskBatch, whole_batches
 from isoglot.transfer.tuning.kept_epochs import KeptEpochs
 from isoglot.transfer.tuning.stored_rows import StoredRows
@@ -148,7 +148,10 @@ class Tuned:
             stored = StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), encoder.device)
         was_training = self.head.training
         self.head.eval()
-        with evaluating(encoder), progress.task(f"{self.task.name} {language}", total=len(rows), unit="rows") as task:
+        with (
+            evaluation_mode(encoder),
+            progress.task(f"{self.task.name} {language}", total=len(rows), unit="rows") as task,
+        ):
             for numbers in whole_batches(rows, batch_budget(encoder, None)):
                 batch = stored.batch(numbers)
                 with autocast(encoder.device, self.config.precision):
