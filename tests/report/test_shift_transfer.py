@@ -12,7 +12,7 @@ import pytest
 from isoglot.report.shift_transfer import MOST, best_layer, shift_svg
 from isoglot.transfer.scoring.evaluation import Evaluation
 from isoglot.transfer.scoring.significance import compare
-from isoglot.transfer.shift_protocol import Shifted, ShiftOutcome
+from isoglot.transfer.shift_protocol import ShiftedTest, ShiftOutcome
 from isoglot.transfer.tasks.task import accuracy
 
 
@@ -30,7 +30,7 @@ def outcome(codes: list[str], shifts: list[tuple[int, float, int]], *, dev: bool
             paired = compare(found.scores.ratio_S2, plain[code].scores.ratio_S2, draws=200)
             tried = {0.0: 25.0, alpha: 2.5 * right} if dev else {}
             by: Any = "target dev set" if dev else "given"
-            rows.append(Shifted(code, layer, alpha, by, tried, found, paired, paired.p))
+            rows.append(ShiftedTest(code, layer, alpha, by, tried, found, paired, paired.p))
     return ShiftOutcome("nli", "accuracy", "en", {"en": evaluation("en", 39)} | plain, tuple(rows), "", "mean", "all")
 
 
@@ -73,10 +73,12 @@ def test_a_language_that_was_learned_from_is_not_zero_shot():
 
 def test_the_title_is_the_finding():
     title = " ".join(texts(shift_svg(outcome(["de"], [(3, 0.5, 12), (6, 1.0, 30)])))["title"])
-    assert title.startswith("Shifted by α = 1 at layer 6, de changes by +50.0 (best of 2 by the test itself, p = 0.0")
+    assert title.startswith(
+        "ShiftedTest by α = 1 at layer 6, de changes by +50.0 (best of 2 by the test itself, p = 0.0"
+    )
     title = " ".join(texts(shift_svg(outcome(["de", "fr"], [(6, 0.5, 12), (6, 1.0, 30)])))["title"])
     assert title == (
-        "Shifted at layer 6, 2 languages change by +50.0 on average (best of 2 by the test itself, 2 better at p < 0.05)"
+        "ShiftedTest at layer 6, 2 languages change by +50.0 on average (best of 2 by the test itself, 2 better at p < 0.05)"
     )
 
 
@@ -91,7 +93,7 @@ def test_what_dev_chose_is_drawn_from_dev_and_said():
 
 def test_a_rule_has_another_alpha_for_each_language():
     found = outcome(["de", "fr"], [(6, 1.0, 30)])
-    apart = [row if row.language == "de" else Shifted(**{**vars(row), "alpha": 0.7}) for row in found.rows]
+    apart = [row if row.language == "de" else ShiftedTest(**{**vars(row), "alpha": 0.7}) for row in found.rows]
     shown = texts(shift_svg(ShiftOutcome(**{**vars(found), "rows": tuple(apart)})))
     assert shown["name"] == ["no shift, mean", "de", "fr"]
     assert np.isfinite([float(tick) for tick in shown["tick"]]).all()

@@ -13,7 +13,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from isoglot.cli.transfer_data import model_folder
 from isoglot.core.config import build_config, load_recipe, recipe_names
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json
@@ -150,7 +149,7 @@ def test_finished_settings_are_not_prepared_again(nano, tmp_path: Path, monkeypa
             super().__init__(*given)
             prepared.append(self.config.rate_of_head)
 
-    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.Trainer", Noted)
+    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.TaskTrainer", Noted)
     resumed = run_experiment(nano(), task, data, data, data, config, tmp_path, resume=True, allow_leak=True)
     assert prepared == [1e-2]
     assert {path: path.read_bytes() for path in before} == before
@@ -338,7 +337,7 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     assert found["en"].comparison.p < 0.05
     assert found["en"].corrected >= found["en"].comparison.p
     for _ in each_damage(tmp_path / "good" / "result.json"):
-        for use in (partial(compare_experiments, other=tmp_path / "bad"), model_folder):
+        for use in (partial(compare_experiments, other=tmp_path / "bad"), load_tuned):
             with suppress(IsoglotError):
                 use(tmp_path / "good")
     same = compare_experiments(tmp_path / "good", tmp_path / "good")

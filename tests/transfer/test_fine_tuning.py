@@ -260,7 +260,9 @@ def test_a_kill_before_the_checkpoint_loses_no_epoch(nano, tagging, tmp_path: Pa
 
 def test_a_folder_holds_one_run(nano, tagging, tmp_path: Path, monkeypatch):
     tuned = tune(nano(), tagging, config("epochs=1"), tmp_path)
-    monkeypatch.setattr("isoglot.transfer.tuning.fine_tuning.Trainer", None)  # nothing is prepared for what is refused
+    monkeypatch.setattr(
+        "isoglot.transfer.tuning.fine_tuning.TaskTrainer", None
+    )  # nothing is prepared for what is refused
     with raises("config.run-exists"):
         tune(nano(), tagging, config("epochs=1"), tmp_path)
     with raises("config.other-settings", "config.epochs", 1, 2):

@@ -191,7 +191,7 @@ def test_a_label_that_training_does_not_have(name, text, known, line, tmp_path: 
     path.write_text(text)
     task = find_task(name)
     data = task.read(path, "en")
-    with raises("input.unknown-label", "--set unseen_labels=count", file=path, line=line):
+    with raises("input.unknown-label", "unseen_labels=count", file=path, line=line):
         task.unseen_labels(data, Labels(known), "refuse")
     assert sum(task.unseen_labels(data, Labels(known), "count").values()) == 1
 

@@ -12,14 +12,10 @@ from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Q
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.transfer_data import (
-    EXAMPLES,
     FILES,
     AllowLeak,
     Resume,
     Seeds,
-    builtin_counts,
-    builtin_sets,
-    builtin_source,
     read_sets,
 )
 from isoglot.cli.transfer_map import map_
@@ -31,8 +27,7 @@ from isoglot.core.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoglot.cli.transfer_data import Files, Sets
-    from isoglot.model import EncoderLike
+    from isoglot.cli.transfer_data import Files
     from isoglot.transfer import Task
     from isoglot.transfer.experiment import Outcome
 
@@ -65,8 +60,7 @@ Sentences = Annotated[
         "--sentences",
         metavar="N",
         min=10,
-        help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones (and a fifth to test on), or all of "
-        "files.",
+        help="The first N training examples. Default: 2,000 built-in ones (and a fifth to test on), or all of files.",
     ),
 ]
 
@@ -225,6 +219,7 @@ def _run(
     from isoglot.model import load_encoder
     from isoglot.transfer import TuneConfig
     from isoglot.transfer.experiment import check_experiment, run_experiment
+    from isoglot.transfer.tasks.builtin_data import completed_splits
 
     config = build_config(
         TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings
@@ -232,7 +227,9 @@ def _run(
     chosen = parse_langs(langs)
     _check_files(*files, chosen)
     encoder = load_encoder(model, device=device)
-    train, dev, test = _data(task, encoder, files, chosen, sentences)
+    given = read_sets(task, files, sentences)
+    known = encoder.vocabulary.languages
+    train, dev, test = completed_splits(task, given, known, languages=chosen, count=sentences)
     named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
     # What is refused leaves the folder, and the record of what ran there, as it was.
     check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
@@ -276,31 +273,6 @@ def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str]
         raise ConfigError(
             "--train is missing", remedy="name what to learn from: --train en=train.tsv", code="config.missing-option"
         )
-
-
-def _data(task: Task[Any], encoder: EncoderLike, files: Files, langs: list[str], sentences: int | None) -> Sets:
-    """The user's files, and built-in examples for what is not named."""
-    from isoglot.languages.builtin import builtin_languages
-
-    train, dev, test = read_sets(task, files, sentences)
-    if train and test and not langs:
-        return train, dev, test
-    known = builtin_languages(encoder.vocabulary.languages)
-    spaced = any("-x-" in code for code in known)
-    _, some = builtin_counts(sentences)
-    if not train:
-        if not known:
-            raise ConfigError(
-                "the encoder knows none of the built-in languages",
-                remedy="give files: --train, --dev and --test",
-                code="config.built-in-language",
-            )
-        train, dev, _ = builtin_sets(task, builtin_source(known), (), sentences, spaced=spaced)
-    for code in langs or ([] if test else known):
-        test = {**test, code: task.builtin(code, "test", some, spaced=spaced)}
-        if code not in dev:
-            dev = {**dev, code: task.builtin(code, "dev", some, spaced=spaced)}
-    return train, dev, test
 
 
 def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | None) -> str:

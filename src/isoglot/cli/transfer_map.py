@@ -28,14 +28,11 @@ from isoglot.cli.options import (
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, with_opened, write_texts
 from isoglot.cli.transfer_data import (
-    EXAMPLES,
     FILES,
     OPTIONS,
     AllowLeak,
     Resume,
     Seeds,
-    builtin_sets,
-    builtin_source,
     read_sets,
 )
 from isoglot.core.errors import ConfigError, shown
@@ -46,12 +43,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.align import AlignConfig, Bitext
-    from isoglot.cli.transfer_data import Files, Sets
+    from isoglot.cli.transfer_data import Files
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.transfer import Task
     from isoglot.transfer.layer_maps import LayerMaps
     from isoglot.transfer.map_protocol import MapTransfer, Models
+    from isoglot.transfer.tasks.builtin_data import Splits
 
 PAIRS = 2000
 """Built-in sentence pairs to fit maps from, unless told."""
@@ -129,7 +127,7 @@ def map_(
     sentences: Annotated[
         int | None,
         typer.Option(
-            "--sentences", metavar="N", min=10, help=f"The first N to learn from; left out: {EXAMPLES:,} built-in ones."
+            "--sentences", metavar="N", min=10, help="The first N training examples. Default: 2,000 built-in ones."
         ),
     ] = None,
     allow_leak: AllowLeak = False,
@@ -279,9 +277,10 @@ def _folders(values: list[str] | None, option: str, others: Mapping[str, str]) -
 
 def _examples(
     task: Task[Any], encoder: EncoderLike, others: Sequence[str], files: Files, sentences: int | None
-) -> Sets:
+) -> Splits:
     """The user's files, all three; or built-in examples."""
     from isoglot.languages.builtin import builtin_languages
+    from isoglot.transfer.tasks.builtin_data import builtin_splits, training_language
 
     if any(files):
         missing = [option for option, values in zip(OPTIONS, files, strict=True) if not values]
@@ -299,9 +298,9 @@ def _examples(
             remedy="give files: --train, --dev and --test",
             code="config.built-in-language",
         )
-    source = builtin_source(known)
+    source = training_language(known)
     spaced = any("-x-" in code for code in (source, *others))
-    return builtin_sets(task, source, (source, *others), sentences, spaced=spaced)
+    return builtin_splits(task, source, (source, *others), sentences, spaced=spaced)
 
 
 class _Bitexts:

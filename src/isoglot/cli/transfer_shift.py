@@ -13,7 +13,7 @@ from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer_inputs import read_texts
 from isoglot.cli.steer_options import ShiftKind, Where
-from isoglot.cli.transfer_data import FILES, OwnTask, model_folder, read_examples
+from isoglot.cli.transfer_data import FILES, OwnTask, read_examples
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.table import Table
 
@@ -118,7 +118,7 @@ def shift(
         )
     if task is not None:
         load_task_file(task)
-    tuned = load_tuned(model_folder(run), device=device)
+    tuned = load_tuned(run, device=device)
     with of_task_file(task):
         tests, devs = _data(tuned, test, dev, parse_langs(langs), sentences, choose)
         targets = check_shift(tuned, tests, devs, choose=choose)

@@ -9,7 +9,7 @@ import typer
 
 from isoglot.cli.options import Debug, Device, Json, OptionalFileOut, Quiet
 from isoglot.cli.output import Output
-from isoglot.cli.transfer_data import OwnTask, model_folder
+from isoglot.cli.transfer_data import OwnTask
 from isoglot.core.errors import ConfigError, visible
 from isoglot.core.table import Column, Table
 
@@ -151,7 +151,7 @@ def _predict(
             remedy="give one of TEXT and --text",
             code="config.missing-option",
         )
-    tuned = load_tuned(model_folder(model), device=device)
+    tuned = load_tuned(model, device=device)
     task = tuned.task
     if form is not None:
         check_format(task, form)

@@ -8,7 +8,7 @@ from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:
-    from isoglot.transfer.shift_protocol import Shifted, ShiftOutcome
+    from isoglot.transfer.shift_protocol import ShiftedTest, ShiftOutcome
 
 MOST = 5
 """So many lines are told apart beside their mean."""
@@ -79,7 +79,7 @@ def _options(found: ShiftOutcome) -> int:
     return len(found.rows) // len({row.language for row in found.rows})
 
 
-def _gain(rows: list[Shifted]) -> float:
+def _gain(rows: list[ShiftedTest]) -> float:
     on_dev = [max(row.tried.values()) - row.tried[0.0] for row in rows if row.tried]
     gains = on_dev or [row.comparison.difference.value for row in rows]
     return sum(gains) / len(gains)

@@ -1,4 +1,4 @@
-"""Zero-shot transfer: a task learned in one language and tested in others."""
+"""Zero-shot transfer: fine-tune on a task in one language and test it in others."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""A whole experiment: every setting of a grid with every seed, the best settings by dev, each language's test.
+"""Transfer experiments: fine-tune with every seed and setting of a grid, and test the best settings in each language.
 
-Selection is on dev of the training language, and what is reported is the mean of the best two settings, as in Wu et al.
-2020. The interval over a test set's sentences and the spread over seeds stand apart: the one says how far the score
-would be on other sentences, the other how far training anew moves it.
+Settings are selected on the dev set of the training language, and the mean of the best two is reported, as in Wu et al.
+(2020). The confidence interval over test sentences and the deviation over seeds are reported separately.
 
 In the folder::
 
-    seed-0/01/ …             a fine-tuned model for each seed and setting, the best settings' with their best epochs
+    seed-0/01/ …             a fine-tuned model for each seed and setting, with the best epochs of the best settings
     sentences.safetensors    two counts of each test sentence, for paired tests between models
-    result.json              scores by language and way to choose, settings with their dev scores
+    result.json              scores by language and selection rule, settings with their dev scores
     result.csv               the scores
 """
 
@@ -57,7 +56,7 @@ COUNTS = "counts of test sentences"
 
 @dataclass
 class Trial:
-    """One seed with one setting."""
+    """A run with one seed and one setting."""
 
     seed: int
     setting: str
@@ -70,7 +69,7 @@ class Trial:
     tests: list[Selected] = field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "seed": self.seed,
             "setting": self.setting,
@@ -84,16 +83,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class LanguageScore:
-    """A language's score with the weights of one way to choose, over all seeds and their best settings."""
+    """Score of a language by one selection rule, over all seeds and their best settings."""
 
     language: str
     way: SelectionRule
     estimate: Estimate
     others: Mapping[str, float] = field(default_factory=dict)
-    """The task's other scores by name, means as the first is."""
+    """Means of the task's other scores by name."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON and CSV hold it."""
+        """As a JSON object or row of a table."""
         return {
             "language": self.language,
             "way": self.way,
@@ -104,58 +103,56 @@ class LanguageScore:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCheck:
-    """Whether the task was learned at all: the best dev score of the training language beside a trivial answer."""
+    """The best dev score of the training language, compared with a trivial baseline."""
 
     language: str
     metric: str
     score: float
     epoch: int
     majority: float | None
-    """Accuracy of always answering the most frequent label; None for tasks that have more than one label a text."""
+    """Accuracy of the most frequent label; None for tasks with several labels per text."""
     constant: str | None
-    """The label of every prediction on dev, where all have the same."""
+    """The label of all dev predictions, if they are equal."""
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing was learned: one label for everything, or no better than the most frequent one."""
+        """Whether predictions are constant or no better than the most frequent label."""
         return self.constant is not None or (self.majority is not None and self.score <= self.majority)
 
     def finding(self) -> str:
-        """In a sentence."""
-        score = f"{self.metric} {self.score:.1f} on its dev, epoch {self.epoch}"
-        always = (
-            "" if self.majority is None else f"; always answering its most frequent label gives {self.majority:.1f}"
-        )
+        """One sentence for the reader."""
+        score = f"{self.metric} {self.score:.1f} on its dev set, epoch {self.epoch}"
+        always = "" if self.majority is None else f"; its most frequent label alone gives {self.majority:.1f}"
         if self.constant is not None:
             return f"Nothing was learned from {self.language}: every prediction is {self.constant!r} ({score}{always})."
         verb = "Nothing was learned from" if self.nothing else "Learned from"
         return f"{verb} {self.language}: {score}{always}."
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {**asdict(self), "nothing": self.nothing}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment came to."""
+    """Result of an experiment."""
 
     task: str
     metric: str
     languages: tuple[str, ...]
-    """What was learned from."""
+    """The training languages."""
     trials: tuple[Trial, ...]
     lines: tuple[LanguageScore, ...]
     best: Tuned
-    """The model with the best dev score of all."""
+    """The model with the best dev score."""
     learned: LearningCheck
     tests: Mapping[str, str]
-    """A hash of each language's test set."""
+    """Hash of the test set of each language."""
     in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How many examples of dev and of test stand in training too, by training language."""
+    """Number of dev and test examples that are also in training, by training language."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         model = max(self.trials, key=lambda trial: trial.dev)
         return {
             "task": self.task,
@@ -190,25 +187,25 @@ def run_experiment(
 
     Args:
         encoder: Any encoder; it is not changed.
-        task: What to learn.
-        train: Examples to learn from.
-        dev: Of the first training language, by which all is chosen; of test languages, for the oracle.
-        test: Of every language that is tested.
-        config: Every knob, and the grid.
-        out: Folder for models and results; None: nothing is written.
-        seeds: How many, from the config's seed on.
-        source: The encoder's folder or name.
-        resume: Go on with the experiment in the folder: finished settings are not run again. Seeds and values at the
-            end of a grid may be added; what is finished cannot be left out.
-        allow_leak: Choose by and test on what was learned from, too.
-        progress: Shows how far it is.
-        say: Told what the user should know.
+        task: The task.
+        train: Training examples by language.
+        dev: Dev examples: of the first training language for selection, of test languages for the oracle.
+        test: Test examples by language.
+        config: Settings and grid.
+        out: Folder for models and results. Default: nothing is written.
+        seeds: Number of seeds, starting at the config's.
+        source: Folder or name of the encoder.
+        resume: Resume the experiment in the folder. Seeds and values at the end of a grid may be added; finished runs
+            cannot be left out.
+        allow_leak: Accept dev and test examples that are in training.
+        progress: Reports progress.
+        say: Called with remarks for the user.
 
     Raises:
         ConfigError: As :func:`check_experiment`.
         InputError: As :func:`check_experiment`.
-        NumericError: The loss was not finite.
-        StorageError: The folder cannot be written to.
+        NumericError: The loss is not finite.
+        StorageError: The folder cannot be written.
     """
     config = config or TuneConfig()
     check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
@@ -239,12 +236,12 @@ def run_experiment(
             score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
             trial = Trial(seed, name, score, tuned.epoch, None if place is None else str(place))
             trials.append(trial)
-            # Only the best are held: an encoder for each setting would fill the memory.
+            # Keep only the best in memory.
             found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.mean_of_best]
         for trial, _ in found:
             trial.chosen = True
         for trial in trials:
-            if trial.folder is not None and not trial.chosen:  # its other epochs will not be asked for
+            if trial.folder is not None and not trial.chosen:  # its epochs are no longer needed
                 remove_folder(Path(trial.folder) / EPOCHS)
         for trial, tuned in found:
             trial.tests = select(tuned, test, progress=progress)
@@ -262,15 +259,15 @@ def run_experiment(
 
 
 def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
-    """Say what happened to test examples, and where every prediction is the same."""
+    """Report skipped test examples, unseen labels and constant predictions."""
     for one in tests:
         if one.way != "source dev":
             continue
-        unseen = {f"of the label {name} that training does not have": n for name, n in one.test.unseen.items()}
+        unseen = {f"of the label {name}, which is not in training": n for name, n in one.test.unseen.items()}
         if one.test.counts or unseen:
             say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
         if one.test.constant is not None:
-            say(f"test {one.language}: every prediction is {shown(one.test.constant)}: nothing was transferred")
+            say(f"test {one.language}: every prediction is {shown(one.test.constant)}; nothing was transferred")
 
 
 def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> LearningCheck:
@@ -302,25 +299,25 @@ def check_experiment(
     resume: bool = False,
     allow_leak: bool = False,
 ) -> None:
-    """Refuse what :func:`run_experiment` would refuse, before any work; nothing is written.
+    """Check the arguments of :func:`run_experiment` without computing or writing anything.
 
     Args:
-        encoder: What is built on.
-        task: What to learn; this and the rest as there.
-        train: Examples to learn from.
-        dev: Examples to choose by.
-        test: Examples to test on.
-        config: Every knob, and the grid.
+        encoder: The encoder; this and the rest as there.
+        task: The task.
+        train: Training examples.
+        dev: Dev examples.
+        test: Test examples.
+        config: Settings and grid.
         out: The folder, if any.
-        seeds: How many.
-        resume: Whether the experiment in the folder is gone on with.
-        allow_leak: Whether what is learned from may be chosen by and tested on.
+        seeds: Number of seeds.
+        resume: Whether the experiment in the folder is resumed.
+        allow_leak: Accept dev and test examples that are in training.
 
     Raises:
-        ConfigError: No seeds or tests, a setting that does not fit, a language the encoder does not have, or a folder
-            with another experiment, or with more of this one.
-        InputError: Nothing to learn, no examples of a language, a label that training does not have and the task
-            refuses, or dev or test examples of which all or nearly all are in training.
+        ConfigError: There are no seeds or tests, a setting is invalid, the encoder lacks a language, or the folder has
+            another experiment or runs that are left out.
+        InputError: Examples are missing, a label is not in training and the task refuses it, or nearly all dev or test
+            examples are in training.
     """
     if seeds < 1 or not test:
         raise ConfigError(
@@ -352,21 +349,21 @@ def check_experiment(
 
 
 def _check_all(out: Path, places: Container[Path]) -> None:
-    """Refuse to go on without runs that are finished: their result would be lost, and losers have lost their epochs.
+    """Refuse to resume without finished runs, whose results would be lost.
 
-    More settings or seeds may come: whoever lost among fewer loses among more.
+    Settings and seeds may be added: a run that is not among the best of fewer is not among the best of more.
     """
     for path in sorted(out.glob(f"seed-*/*/{INDEX}")):
         if path.parent not in places:
             raise ConfigError(
-                f"{out} has finished {path.parent.relative_to(out)}, which this grid and these seeds leave out",
-                remedy="resume with the grid and seeds it has, or more, or name another --out",
+                f"{out} has a finished run {path.parent.relative_to(out)}, which this grid and these seeds leave out",
+                remedy="resume with at least its grid and seeds, or use another folder",
                 code="config.other-settings",
             )
 
 
 def _of_seed(config: TuneConfig, seed: int) -> dict[str, TuneConfig]:
-    """Every setting of the grid with a seed."""
+    """Settings of the grid with a seed."""
     return {
         name: build_config(TuneConfig, values=setting.model_dump(mode="json") | {"seed": seed})
         for name, setting in config.settings().items()
@@ -374,17 +371,17 @@ def _of_seed(config: TuneConfig, seed: int) -> dict[str, TuneConfig]:
 
 
 def _place(folder: Path, seed: int, index: int) -> Path:
-    """The folder of a seed and the so-and-so-many-th setting."""
+    """Folder of a seed and setting."""
     return folder / f"seed-{seed}" / f"{index:02d}"
 
 
 def best_tests(trials: Sequence[Trial]) -> list[Selected]:
-    """The tests of the trial that is best on dev."""
+    """Tests of the trial with the best dev score."""
     return max(trials, key=lambda trial: trial.dev).tests
 
 
 def _lines(trials: Sequence[Trial], metric: str) -> list[LanguageScore]:
-    """Scores by language and way."""
+    """Scores by language and selection rule."""
     tests: dict[tuple[str, SelectionRule], dict[int, list[Selected]]] = {}
     for trial in trials:
         for one in trial.tests:
@@ -397,9 +394,9 @@ def _lines(trials: Sequence[Trial], metric: str) -> list[LanguageScore]:
 
 
 def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str, float]:
-    """The means over seeds and their settings of all scores but the first; 0 where a test has no such score.
+    """Means over seeds and settings of all scores but the main one; a missing score counts as 0.
 
-    A kind of entity that is neither in the gold nor predicted in one run has no F1 there.
+    An entity type that is neither in the gold nor predicted in a run has no F1 there.
     """
     names = {name: None for some in by_seed for one in some for name in one.test.scores.values if name != metric}
     means = [

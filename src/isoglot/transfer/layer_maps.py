@@ -57,7 +57,7 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     if tuple(about["languages"]) != wanted:
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
-            remedy=f"fit them with isoglot align words, the {wanted[0]} model, --target the {wanted[1]} one",
+            remedy=f"fit them with isoglot align words from the {wanted[0]} to the {wanted[1]} model",
             code="config.other-language",
         )
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
@@ -87,7 +87,7 @@ def linked_words(
         languages: The test language and the one that is learned from.
         links: Which word is which, in the Pharaoh format, of words with blanks between them; None: what the word
             aligner learns from these very sentences, as the first paper does with fast_align.
-        progress: Shows how far it is.
+        progress: Reports progress.
 
     Raises:
         ConfigError: Words cannot be found in one of the languages.
@@ -145,7 +145,7 @@ def fit_layer_maps(
         layers: Which.
         config: How.
         folder: Where such maps may have been saved; None: nowhere.
-        progress: Shows how far it is.
+        progress: Reports progress.
 
     Raises:
         ConfigError: The map is not for these widths.
@@ -210,7 +210,7 @@ def check_maps(
         if layer not in maps:
             raise ConfigError(
                 f"there is no map of layer {layer} from {way}",
-                remedy=f"fit one, or choose among --layers {','.join(map(str, sorted(maps)))}",
+                remedy=f"fit one, or choose from layers {', '.join(map(str, sorted(maps)))}",
                 code="config.unknown-layer",
             )
         widths = maps[layer].widths_[:2]

@@ -1,7 +1,7 @@
-"""The points of map transfer: what came of one layer with one seed, as a file each, and their lines over layers.
+"""Points of map transfer: results of one layer with one seed, one file each, and scores over layers.
 
-A file has two counts of each test sentence, for intervals and paired tests, and the rest as JSON in its metadata. With
-a grid of settings a point holds all of them: each one's dev score, and the tests of the best.
+A file contains two counts of each test sentence, for intervals and paired tests, and the rest as JSON metadata. With a
+grid, a point has the dev scores of all settings and the tests of the best.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from isoglot.transfer.scoring.evaluation import Evaluation
 
 Arm = Literal["source", "unmapped", "mapped"]
-"""``source``: the language that was learned from, a ceiling; ``unmapped``: another as its model has it; ``mapped``:
-taken into the first model's space."""
+"""``source``: the training language, an upper bound; ``unmapped``: another language without a map; ``mapped``: mapped
+into the space of the first model."""
 ModelsAndArm = tuple[str, Arm]
 """Models and an arm."""
 FOLDER = "points"
@@ -41,7 +41,7 @@ class SettingRun:
     """One setting of a grid at one layer with one seed."""
 
     setting: str
-    """What is special in it; empty without a grid."""
+    """Name of the setting; empty without a grid."""
     dev: float
     epoch: int
     tests: Mapping[tuple[str, Arm], Evaluation] = field(default_factory=dict)
@@ -53,10 +53,10 @@ class MapPoint:
     """One layer with one seed."""
 
     facts: Mapping[str, Any]
-    """As JSON holds it: models, layer, seed, the best dev score, seconds, hashes of the maps, the dev score of every
-    setting, and each arm's scores with the best of them."""
+    """JSON object: models, layer, seed, best dev score, seconds, hashes of maps, dev score of every setting, and scores
+    of each arm."""
     ratios: Mapping[str, np.ndarray]
-    """Two counts of each sentence, by ``language/arm/setting``."""
+    """Two counts per sentence, by ``language/arm/setting``."""
 
     @classmethod
     def of(
@@ -93,26 +93,26 @@ class MapPoint:
 
 @dataclass
 class MapPoints:
-    """Points that are done, in files or in memory.
+    """Finished points, in files or in memory.
 
     Args:
-        out: The folder of the run; None: they are in memory.
+        out: Folder of the run; None to keep them in memory.
     """
 
     out: Path | None = None
     _known: dict[tuple[str, int, int], MapPoint] = field(default_factory=dict)
 
     def has(self, models: str, layer: int, seed: int, maps: Mapping[str, str]) -> bool:
-        """Whether a point is done.
+        """Whether a point is finished.
 
         Args:
-            models: Which models.
-            layer: Where they are cut.
-            seed: With which they were learned on.
-            maps: A hash of the map of each test language.
+            models: Name of the models.
+            layer: The mapped layer.
+            seed: The seed.
+            maps: Hash of the map of each test language.
 
         Raises:
-            ConfigError: It is, with other maps.
+            ConfigError: It was computed with other maps.
             CorruptFileError: Its file is damaged.
         """
         if self.out is not None and self._path(models, layer, seed).exists():
@@ -120,14 +120,14 @@ class MapPoints:
             changed = [code for code in {*there, *maps} if there.get(code) != maps.get(code)]
             if changed:
                 raise ConfigError(
-                    f"{self.out} is another run: the map of {changed[0]} in layer {layer} has changed",
-                    remedy="resume with the same, or name another --out",
+                    f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed",
+                    remedy="resume with the same maps, or use another folder",
                     code="config.other-settings",
                 )
         return (models, layer, seed) in self._known
 
     def put(self, point: MapPoint) -> None:
-        """Keep a point.
+        """Store a point.
 
         Raises:
             StorageError: It cannot be written.
@@ -138,11 +138,11 @@ class MapPoints:
             save_arrays(self._path(*key), _KIND, point.facts, point.ratios)
 
     def get(self, models: str, layer: int, seed: int) -> MapPoint:
-        """A point that is done.
+        """Get a finished point.
 
         Raises:
             CorruptFileError: Its file is damaged.
-            StorageError: It is not there.
+            StorageError: It does not exist.
         """
         key = models, layer, seed
         if key not in self._known:
@@ -160,7 +160,7 @@ def _read(path: Path) -> MapPoint:
 
 @dataclass(frozen=True)
 class LayerScore:
-    """A score over all seeds: of some models, a language and an arm, at one layer."""
+    """Score of a language, models and arm at one layer, over all seeds."""
 
     models: str
     language: str
@@ -169,7 +169,7 @@ class LayerScore:
     estimate: Estimate
 
     def facts(self) -> dict[str, Any]:
-        """As JSON and CSV hold it."""
+        """As a JSON object or row of a table."""
         return {
             "models": self.models,
             "language": self.language,
@@ -181,7 +181,7 @@ class LayerScore:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """One way to read a language against another at one layer, on the same sentences."""
+    """Paired test of two combinations of models and arm at one layer, on the same sentences."""
 
     language: str
     layer: int
@@ -189,10 +189,10 @@ class PairedTest:
     other: ModelsAndArm
     comparison: PairedComparison
     corrected: float
-    """The p-value after Holm's correction over all pairs."""
+    """p-value after Holm's correction over all tests."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "language": self.language,
             "layer": self.layer,
@@ -204,12 +204,12 @@ class PairedTest:
 
 
 def lines_of(points: Sequence[MapPoint]) -> tuple[LayerScore, ...]:
-    """Scores with their intervals over sentences and their spread over seeds."""
+    """Scores with confidence intervals over sentences and deviation over seeds."""
     return tuple(LayerScore(*key, estimate_runs(list(by_seed.values()))) for key, by_seed in _ratios(points).items())
 
 
 def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
-    """Paired tests of what the curves are drawn for: what a map adds, and how far it is from a bilingual model."""
+    """Paired tests of mapped against unmapped, and of a map against a bilingual model."""
     ratios = {key: [run for runs in by_seed.values() for run in runs] for key, by_seed in _ratios(points).items()}
     found = []
     for language, layer in dict.fromkeys((language, layer) for _, language, _, layer in ratios):
@@ -222,7 +222,7 @@ def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
 
 
 def _ratios(points: Sequence[MapPoint]) -> dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]]:
-    """Two counts of each sentence for every tested setting of every seed, by models, language, arm and layer."""
+    """Counts per sentence for every tested setting of every seed, by models, language, arm and layer."""
     found: dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]] = {}
     for point in points:
         for test in point.facts["tests"]:

@@ -184,7 +184,7 @@ def map_transfer(
         seeds: How often to learn anew, from the config's seed on.
         resume: Go on with the run in the folder: points that are done are not run again.
         allow_leak: Choose by and test on what was learned from, too.
-        progress: Shows how far it is.
+        progress: Reports progress.
         say: Told what the user should know.
 
     Raises:
@@ -292,14 +292,14 @@ def check_before(
     if len(train) != 1:
         raise ConfigError(
             f"training data of {' and '.join(train) or 'no language'}",
-            remedy="give that of one language: --train en=…",
+            remedy="give training data of one language",
             code="config.other-language",
         )
     (source,) = train
     if source not in dev:
         raise ConfigError(
             f"there is no dev data of {source}",
-            remedy=f"an epoch is chosen by it: --dev {source}=…",
+            remedy=f"give dev data of {source}; epochs are selected on it",
             code="config.missing-data",
         )
     if not models or len({each.name for each in models}) < len(models):
@@ -313,7 +313,7 @@ def check_before(
             if code != source and code not in each.others:
                 raise ConfigError(
                     f"no {each.name} model reads {code}",
-                    remedy=f"name one, --other {code}=MODEL, or leave its test out",
+                    remedy=f"give a model of {code}, or remove its test data",
                     code="config.other-language",
                 )
         for code in each.others:
@@ -326,13 +326,13 @@ def check_before(
             if code not in test:
                 raise ConfigError(
                     f"there is no test data of {code}",
-                    remedy=f"give some, --test {code}=…, or leave its model out",
+                    remedy=f"give test data of {code}, or remove its model",
                     code="config.missing-data",
                 )
         if set(each.maps) - set(each.others):
             raise ConfigError(
                 f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
-                remedy="leave them out, or name the model: --other",
+                remedy="remove them, or give the model",
                 code="config.other-language",
             )
         for some in (dev[source], test.get(source, dev[source])):

@@ -1,10 +1,10 @@
 """Shift transfer: a task learned in one language is tested in another, with its tokens shifted to the first.
 
-Liu et al. 2020 (4.3) add ``alpha * (mean of the training language - mean of the test language)`` to what a layer gives
-while the test language is read, at layer 6 of 12 of a model whose first six were frozen. They choose alpha for each
-language on its dev set: labels of the target, so not zero-shot, and every result here says which way an alpha was
-found. ``rule`` needs no labels: :func:`isoglot.steer.alpha_by_means`. Alpha 0 is always tested: it is plain transfer,
-bit for bit, and what a shift has to beat in a paired test.
+Liu et al. (2020, section 4.3) add ``alpha * (mean of the training language - mean of the test language)`` to the hidden
+states of a layer, at layer 6 of 12 of a model whose first six layers were frozen. They choose alpha for each language
+on its dev set, which is not zero-shot; every result records how alpha was chosen. ``rule`` needs no labels
+(:func:`isoglot.steer.alpha_by_means`). Alpha 0 is always tested: it is plain transfer, bit for bit, and the baseline of
+the paired tests.
 
 ::
 
@@ -45,34 +45,33 @@ if TYPE_CHECKING:
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 Choose = Literal["dev", "rule", "given"]
-"""Alpha by dev of the test language (not zero-shot), by a rule that sees no label, or every alpha that is given."""
+"""Alpha by the dev set of the test language (not zero-shot), by a rule without labels, or every given alpha."""
 ChosenBy = Literal["target dev set", "nearest-mean", "given"]
 GRID = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.5, 1.6, 1.8, 2.0)
-"""The alphas that are tried on dev, beside 0. Among them are all of the paper's Table 4: 0.2, 0.3, 0.4, 0.5, 0.7, 0.9,
-1.0, 1.5 and 2.0."""
+"""Alphas tried on dev, in addition to 0. They include all of Table 4 of the paper."""
 
 
 @dataclass(frozen=True)
-class Shifted:
-    """A language tested with a shift."""
+class ShiftedTest:
+    """Test of a language with a shift."""
 
     language: str
     layer: int
     alpha: float
     chosen_by: ChosenBy
     tried: Mapping[float, float]
-    """What each alpha came to on dev of the language, where that is what chose; empty where not."""
+    """Dev score of each alpha, if alpha was chosen on dev."""
     test: Evaluation
     comparison: PairedComparison
-    """With alpha 0, on the same sentences."""
+    """Against alpha 0, on the same sentences."""
     p_corrected: float = math.nan
-    """After Holm's correction over all that were compared."""
+    """p-value after Holm's correction over all comparisons."""
     learned_from: bool = False
-    """Whether the language is among those that the model was trained on."""
+    """Whether the model was trained on the language."""
 
     @property
     def zero_shot(self) -> bool:
-        """Whether no label of the language was seen: in training, or to choose alpha by."""
+        """Whether no labels of the language were used, in training or to choose alpha."""
         return self.chosen_by != "target dev set" and not self.learned_from
 
     def facts(self) -> dict[str, Any]:
@@ -91,28 +90,28 @@ class Shifted:
 
 @dataclass(frozen=True)
 class ShiftOutcome:
-    """What shifting came to."""
+    """Result of shift transfer."""
 
     task: str
     metric: str
     source: str
-    """The language that was learned from, which others are shifted to."""
+    """The training language, which others are shifted to."""
     baselines: Mapping[str, Evaluation]
-    """Every language without a shift: alpha 0."""
-    rows: tuple[Shifted, ...]
+    """Tests without a shift (alpha 0)."""
+    rows: tuple[ShiftedTest, ...]
     means: str
-    """Whose means they are."""
+    """Source of the means."""
     kind: Kind
     positions: Positions
 
     @property
     def learned_from(self) -> tuple[str, ...]:
-        """The languages among them that the model was trained on, the one that others are shifted to first."""
+        """Training languages, the one that others are shifted to first."""
         return tuple(dict.fromkeys([self.source, *(row.language for row in self.rows if row.learned_from)]))
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Where there were shifts."""
+        """Layers with shifts."""
         return tuple(dict.fromkeys(row.layer for row in self.rows))
 
     def facts(self) -> dict[str, Any]:
@@ -144,27 +143,26 @@ def shift_transfer(
     other_encoder: OtherEncoder = "refuse",
     progress: Progress = SILENT,
 ) -> ShiftOutcome:
-    """Test languages with their tokens shifted towards the training language's, at one layer at a time.
+    """Test languages with their tokens shifted to the training language, at one layer at a time.
 
     Args:
-        tuned: What was learned.
-        test: Of each language; the training language, if it is among them, is tested without a shift.
-        means: Of the fine-tuned encoder. Those of the encoder it was tuned from will do for layers that stayed as they
-            were, which is the paper's case.
-        dev: Of each test language, where they choose.
-        choose: How an alpha is found.
-        alphas: Those to try on dev, beside 0, or those to test.
-        layers: Where; None: half-way up, as the paper's 6 of 12.
-        share: The rule's: of the tokens, that are to be nearer to the training language's mean.
-        kind: How tokens move.
-        positions: All of them, as in the paper, or tokens alone.
-        other_encoder: What to do with means of other weights.
-        progress: Shows how far it is.
+        tuned: The fine-tuned model.
+        test: Test data by language; the training language, if included, is tested without a shift.
+        means: Means of the fine-tuned encoder; for frozen layers also those of the original encoder, as in the paper.
+        dev: Dev data of each test language, if alpha is chosen on dev.
+        choose: How alpha is chosen.
+        alphas: Alphas to try on dev, in addition to 0, or to test.
+        layers: Layers of the shift. Default: the middle one, the paper's 6 of 12.
+        share: Share of tokens for the rule.
+        kind: Kind of shift.
+        positions: Positions that move.
+        other_encoder: Whether to accept means of other weights.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: A language has no mean or no dev set, the means are of another encoder, no language is left to
-            shift, or an option will not do.
-        InputError: A label in a test set that training does not have, and the task refuses.
+        ConfigError: A language has no mean or no dev set, the means belong to another encoder, there is no language to
+            shift, or an option is invalid.
+        InputError: A test label is not in training and the task refuses it.
     """
     test, dev = ({language_code(code): data for code, data in some.items()} for some in (test, dev or {}))
     source = tuned.languages[0]
@@ -198,7 +196,7 @@ def shift_transfer(
                     found = how.tested(test[code], code, layer, alpha, work)
                     paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
                     learned = code in tuned.languages
-                    rows.append(Shifted(code, layer, alpha, by, tried, found, paired, learned_from=learned))
+                    rows.append(ShiftedTest(code, layer, alpha, by, tried, found, paired, learned_from=learned))
     corrected = holm([row.comparison.p for row in rows]).tolist()
     rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
     return ShiftOutcome(
@@ -208,7 +206,7 @@ def shift_transfer(
 
 @dataclass(frozen=True)
 class _Shifting:
-    """How a language is tested with a shift."""
+    """Tests a language with a shift."""
 
     tuned: Tuned
     source: str
@@ -217,7 +215,7 @@ class _Shifting:
     positions: Positions
 
     def tested(self, data: Data[Any], code: str, layer: int, alpha: float, work: Work) -> Evaluation:
-        """The test of one language; alpha 0 puts nothing into the encoder."""
+        """Test one language; alpha 0 installs no edit."""
         tuned = self.tuned
         block = None
         if alpha:
@@ -230,7 +228,7 @@ class _Shifting:
                 layers=layer,
                 kind=self.kind,
                 positions=self.positions,
-                other_encoder="allow",  # it was looked at before
+                other_encoder="allow",  # already checked
             )
         found = evaluate(tuned, tuned.task, {code: data}, edit=block)[code]
         work.advance(len(data))
@@ -240,17 +238,17 @@ class _Shifting:
 def check_shift(
     tuned: Tuned, test: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], *, choose: Choose
 ) -> list[str]:
-    """The languages to shift, if they have what they need; means may still be missing, and nothing is computed.
+    """Check the data of shift transfer and return the languages to shift; means are not checked.
 
     Args:
-        tuned: What was learned.
-        test: Of canonical language codes, as dev is.
-        dev: Of each test language, where they choose.
-        choose: How an alpha is found.
+        tuned: The fine-tuned model.
+        test: Test data by canonical language code.
+        dev: Dev data by canonical language code.
+        choose: How alpha is chosen.
 
     Raises:
-        ConfigError: There is none, one has no dev set to choose by, or the encoder does not have it.
-        InputError: No examples, or a label that training does not have and the task refuses.
+        ConfigError: There is no language to shift, or one has no dev set or is unknown to the encoder.
+        InputError: There are no examples, or a label is not in training and the task refuses it.
     """
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
@@ -303,7 +301,7 @@ def check_means(
         layers: Where.
         choose: How an alpha is found.
         share: The rule's.
-        kind: How tokens move.
+        kind: Kind of shift.
         other: What to do with means of other weights.
 
     Raises:

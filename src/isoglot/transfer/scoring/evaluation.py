@@ -1,4 +1,4 @@
-"""How well a task learned in one language is done in others.
+"""Evaluation of a fine-tuned model in several languages.
 
 ::
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a language's test came to."""
+    """Test result of a language."""
 
     language: str
     scores: TaskScores
     examples: int
     counts: Mapping[str, int]
-    """Examples that were split, truncated or empty, and words that were not read: what was not 0."""
+    """Nonzero counts of split, truncated or empty examples and of unread words."""
     unseen: Mapping[str, int]
-    """Labels that training did not have, and how often; they are scored as wrong."""
+    """Counts of labels that are not in training; they are scored as wrong."""
     constant: str | None = None
-    """The label of every prediction, where all have the same and the gold has several."""
+    """The label of all predictions, if they are equal and the gold has several."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "language": self.language,
             **{name: round(value, 4) for name, value in self.scores.values.items()},
@@ -65,19 +65,20 @@ def evaluate(
 ) -> dict[str, Evaluation]:
     """Score a fine-tuned model on examples of several languages.
 
-    The private parts that an encoder has for a language are used for that language's examples.
+    Private parts of the encoder are those of the language of the examples.
 
     Args:
-        tuned: What was learned.
-        task: How it is scored; the one that was learned, or one with the same labels and another score.
-        data: The examples of each language.
-        encoders: For some languages, another encoder to read them with: one mapped into this one's space.
-        edit: Given a language, a block inside which its examples are read, such as ``encoder.edited(6, shift)``.
-        progress: Shows how far it is.
+        tuned: The fine-tuned model.
+        task: The task it was trained on, or one with the same labels and another score.
+        data: Examples by language.
+        encoders: Other encoders for some languages, mapped into the space of this one.
+        edit: Returns a context manager for a language in which its examples are read, such as
+            ``encoder.edited(6, shift)``.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: The encoder does not have a language.
-        InputError: There are no examples, or a label that training does not have and the task refuses.
+        ConfigError: The encoder lacks a language.
+        InputError: There are no examples, or a label is not in training and the task refuses it.
     """
     found = {}
     for name, some in data.items():

@@ -1,4 +1,4 @@
-"""Whether one experiment is better than another on the same sentences: a paired test a language, Holm-corrected."""
+"""Paired tests between two experiments on the same sentences, Holm-corrected over languages."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 
 
 _MISSING: dict[SelectionRule, str] = {
-    "source dev": "make it again with isoglot transfer",
-    "oracle": "give it --dev of the test languages, or leave --chosen out",
-    "averaged": "let it learn for two epochs or more, or leave --chosen out",
+    "source dev": "run it again with isoglot transfer",
+    "oracle": "run it with dev sets of the test languages, or choose another selection rule",
+    "averaged": "run it for at least two epochs, or choose another selection rule",
 }
-"""What to do where no test is of a way to choose."""
+"""Remedy for experiments without tests of a selection rule."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Two experiments on one language's test set."""
+    """Comparison of two experiments on the test set of one language."""
 
     language: str
     one: float
     other: float
     comparison: PairedComparison
     corrected: float
-    """The p-value after Holm's correction over all languages."""
+    """p-value after Holm's correction over all languages."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "language": self.language,
             "one": round(self.one, 4),
@@ -52,16 +52,16 @@ class Compared:
 def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRule = "source dev") -> list[Compared]:
     """Compare two folders of :func:`~isoglot.transfer.experiment.run_experiment`, language by language.
 
-    All seeds and chosen settings of an experiment count; the two must have as many of them.
+    All seeds and selected settings are used; both experiments must have the same number.
 
     Args:
-        one: A folder.
-        other: Another, of the same task, tested on the same sentences.
-        way: How epochs were chosen.
+        one: Folder of an experiment.
+        other: Folder of another, of the same task and test sentences.
+        way: The selection rule.
 
     Raises:
-        InputError: They are of different tasks or test sets, have no language in common, or none with that way.
-        StorageError: A folder holds no experiment.
+        InputError: Tasks or test sets differ, or there is no common language with that selection rule.
+        StorageError: A folder has no experiment.
     """
     facts = [_facts(Path(folder)) for folder in (one, other)]
     if facts[0]["task"] != facts[1]["task"]:
@@ -111,7 +111,7 @@ def _facts(folder: Path) -> dict[str, Any]:
 
 
 def _counts(folder: Path, way: SelectionRule) -> dict[str, list[np.ndarray]]:
-    """Two counts a sentence for every seed and setting, by language."""
+    """Counts per sentence for every seed and setting, by language."""
     _, counts = load_arrays(folder / SENTENCES, COUNTS, remedy="make it again with isoglot transfer")
     found: dict[str, list[np.ndarray]] = {}
     for name, counts_S2 in sorted(counts.items()):

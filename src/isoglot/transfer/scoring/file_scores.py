@@ -37,17 +37,17 @@ class FileScore:
     """Bootstrap interval of the main score over sentences."""
     sentences: int
     repair: Repair | None = None
-    """What was done to predicted BIO tags before they were scored; None where there are none."""
+    """Repair of predicted BIO tags before scoring; None for other tasks."""
     malformed: int = 0
-    """Predicted sentences whose tags are no proper BIO, or whose heads are no tree with a single root."""
+    """Number of predicted sentences with invalid BIO tags, or whose heads are not a tree with a single root."""
 
     @property
     def remark(self) -> str | None:
-        """What a reader of the numbers has to know about the predictions, in a line; None: nothing."""
+        """Remark about the predictions for the reader of the scores, if any."""
         if self.repair == "wu2020":
             return f"Tags repaired by the rule of Wu et al. (2020): {self._share} had no proper BIO tags"
         if self.repair == "none":
-            note = f"{self._share} have no proper BIO tags; --repair wu2020 repairs them" if self.malformed else ""
+            note = f"{self._share} have no proper BIO tags; repair=wu2020 repairs them" if self.malformed else ""
             return f"Tags scored as they are, as by conlleval{note and f': {note}'}"
         if self.malformed:
             return f"The heads of {self._share} are no tree with one root; scored as they are, word by word"
@@ -58,7 +58,7 @@ class FileScore:
         return f"{self.malformed:,} of {counted(self.sentences, 'predicted sentences')}"
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "metric": self.metric,
             "score": round(self.scores.main, 4),
@@ -98,8 +98,8 @@ def score_files(
     entities = isinstance(task, Entities)
     if repair != "none" and not entities:
         raise ConfigError(
-            f"--repair {repair} is for ner, not for {shown(task.name)}",
-            remedy="leave it out",
+            f"repair={repair} applies to ner, not to {shown(task.name)}",
+            remedy="remove it",
             code="config.conflicting-options",
         )
     malformed = 0

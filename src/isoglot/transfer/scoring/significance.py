@@ -1,12 +1,12 @@
-"""How sure a score is, and whether one system is better than another: over the sentences of a test set.
+"""Confidence intervals of scores and paired tests between systems, over the sentences of a test set.
 
-Every score here is a ratio of two sums over sentences: right words by words for LAS, twice the right spans by gold and
-predicted ones for F1, right sentences by sentences for accuracy. So a test set is a row of two counts a sentence, and
-drawing sentences anew is a matrix product: how often each comes, draw by draw, times the counts.
+Every score is a ratio of two sums over sentences: correct words over words for LAS, twice the correct spans over gold
+and predicted spans for F1, correct sentences over sentences for accuracy. So a test set is two counts per sentence, and
+a bootstrap is a matrix product of resampling counts and these.
 
-Two kinds of chance are kept apart. An interval over *sentences* says how far the score of these very models would be
-on other sentences of the kind; the spread over *seeds* says how far training anew moves it. With several seeds, scores
-are means over them, and all seeds' counts of a sentence are drawn together.
+Two sources of variance are kept apart: the confidence interval over *sentences*, for these models on other sentences,
+and the deviation over *seeds*, for training again. With several seeds, scores are means over them, and the counts of
+all seeds are resampled together.
 
 Shape legend: ``N`` sentences, ``S`` seeds, ``U`` different rows of counts, ``R`` draws, ``C`` counts of a sentence.
 """
@@ -36,11 +36,11 @@ _ROWS_TO_COUNT = 16
 
 @dataclass(frozen=True, slots=True)
 class SeedSpread:
-    """The scores of one system trained with several seeds."""
+    """Scores of one system over several seeds."""
 
     mean: float
     deviation: float
-    """The standard deviation, by n - 1; 0 for a single seed, of which nothing is known."""
+    """Standard deviation with n - 1; 0 for a single seed."""
     lowest: float
     highest: float
     seeds: int
@@ -48,7 +48,7 @@ class SeedSpread:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A score with both kinds of chance, each by itself."""
+    """A score with its interval over sentences and its deviation over seeds."""
 
     over_sentences: Interval
     over_seeds: SeedSpread
@@ -59,7 +59,7 @@ class Estimate:
         return self.over_sentences.value
 
     def facts(self) -> dict[str, Any]:
-        """As JSON and CSV hold it."""
+        """As a JSON object or row of a table."""
         sentences, seeds = self.over_sentences, self.over_seeds
         return {
             "score": round(seeds.mean, 4),
@@ -72,17 +72,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """How much one system is above another on the same sentences."""
+    """Difference of two systems on the same sentences."""
 
     difference: Interval
-    """Positive where the first is better; by paired bootstrap."""
+    """Positive if the first is better; interval by paired bootstrap."""
     p: float
-    """How likely a difference as large, in either direction, is between systems that are equally good: by approximate
-    randomization. Not corrected: :func:`isoglot.retrieve.simultaneous_intervals.holm` does that over all that is
-    compared."""
+    """Two-sided p-value by approximate randomization, not corrected for multiple tests
+    (:func:`isoglot.retrieve.simultaneous_intervals.holm`)."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         found = self.difference
         return {
             "difference": round(found.value, 4),
@@ -95,21 +94,21 @@ class PairedComparison:
 def estimate(
     ratio: np.ndarray | Sequence[np.ndarray], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
 ) -> Estimate:
-    """A score, its bootstrap interval over sentences (percentile) and its spread over seeds.
+    """Estimate a score with its bootstrap interval over sentences (percentile) and its deviation over seeds.
 
     >>> estimate(np.array([[1, 1]] * 80 + [[0, 1]] * 20)).value
     80.0
 
     Args:
-        ratio: Two counts a sentence (N × 2), the score being 100 times the sum of the first by that of the second; for
-            several seeds, one such matrix each (S × N × 2), sentences in the same order.
-        draws: How often the test set is drawn anew.
-        level: How much of the drawn scores the interval holds.
-        seed: Decides the draws.
+        ratio: Two counts per sentence (N × 2); the score is 100 times the ratio of their sums. For several seeds, one
+            such matrix each (S × N × 2), sentences in the same order.
+        draws: Number of bootstrap samples.
+        level: Confidence level.
+        seed: Random seed.
 
     Raises:
-        InputError: There is no sentence, or the seeds have different ones.
-        ConfigError: No draws, or a level that is not between 0 and 1.
+        InputError: There is no sentence, or the numbers differ between seeds.
+        ConfigError: There are no draws, or the level is not between 0 and 1.
     """
     counts_SN2 = _counts(ratio)
     _check_options(draws, level)
@@ -121,7 +120,7 @@ def estimate(
 def estimate_runs(by_seed: Sequence[Sequence[np.ndarray]]) -> Estimate:
     """Estimate a score from several runs of each seed, such as the best settings of a grid.
 
-    The score is the mean over all runs; the spread over seeds is that of each seed's mean over its runs.
+    The score is the mean over all runs; the deviation over seeds is that of each seed's mean.
 
     Args:
         by_seed: For each seed, two counts a sentence (N × 2) of each of its runs, as :func:`estimate` takes them.
@@ -144,16 +143,16 @@ def compare(
 ) -> PairedComparison:
     """Compare two systems on the same sentences.
 
-    The p-value is that of approximate randomization (Noreen 1989): were the systems equally good, the two outputs for a
-    sentence could as well be exchanged. So many random exchanges give the distribution of the difference, and
-    p = (1 + draws at least as far from 0) / (1 + draws), which holds its level whatever the number of draws.
+    The p-value is that of approximate randomization (Noreen 1989): under the null hypothesis, the two outputs for a
+    sentence can be exchanged. Random exchanges give the null distribution of the difference, and p = (1 + draws at
+    least as far from 0) / (1 + draws), which is valid for any number of draws.
 
     Args:
-        one: Two counts a sentence (N × 2), or for several seeds one such matrix each (S × N × 2).
-        other: The same of the other system. With several seeds, a sentence's outputs are exchanged for all together.
-        draws: How often sentences are drawn anew, and how often outputs are exchanged.
-        level: How much of the drawn differences the interval holds.
-        seed: Decides the draws.
+        one: Two counts per sentence (N × 2), or for several seeds one such matrix each (S × N × 2).
+        other: The same for the other system. With several seeds, outputs of a sentence are exchanged together.
+        draws: Number of bootstrap samples and of random exchanges.
+        level: Confidence level.
+        seed: Random seed.
 
     Raises:
         InputError: There is no sentence, or the two do not have as many, or as many seeds.
@@ -173,7 +172,7 @@ def compare(
     both_SN2 = np.concatenate([one_SN2, other_SN2])
     difference = float(_differences(_ratios(both_SN2.sum(axis=1)), seeds))
     drawn_R = _differences(_drawn_scores(both_SN2, draws, random_stream(seed, "transfer paired bootstrap")), seeds)
-    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomization"))
+    exchanged_R = _exchanged_differences(one_SN2, other_SN2, draws, random_stream(seed, "transfer randomisation"))
     # Equal differences may differ in their last digits.
     as_far = int((np.abs(exchanged_R) >= abs(difference) - 1e-9).sum())
     return PairedComparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))

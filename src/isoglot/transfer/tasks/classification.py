@@ -1,4 +1,4 @@
-"""Tasks with one label for a text or a pair of texts, read off the first token or off all of them."""
+"""Tasks with one label for a text or a pair of texts."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from isoglot.transfer.tasks.examples import Data
     from isoglot.vocab.word_reader import Reader
 
-_MANY_LABELS = 20  # fewer are believed whatever the number of examples
+_MANY_LABELS = 20  # fewer are accepted for any number of examples
 _MOST_LABELS = 0.5  # of the examples
 
 
 class Classification(Task[Passage]):
-    """A label for a passage. A pair too long for the encoder is truncated, its longer text first; it is counted."""
+    """A label for a passage. Pairs too long for the encoder are truncated, the longer text first, and counted."""
 
     kind: ClassVar[Kind] = "classification"
     metric: ClassVar[str] = "accuracy"
     texts: ClassVar[int] = 1
-    """How many texts a passage has: 1, or 2 for a pair."""
+    """Number of texts of a passage: 1, or 2 for a pair."""
 
     def labels(self, example: Passage) -> Sequence[str]:
-        """The one there is."""
+        """The label of the passage, if it has one."""
         return (example.label,) if example.label else ()
 
     def check_labels(self, labels: Labels, data: Sequence[Data[Passage]]) -> None:
-        """Refuse data in which nearly every example has a label of its own: columns in another order, most likely.
+        """Refuse data in which nearly every example has its own label, probably by a wrong order of columns.
 
         Raises:
-            InputError: It is so.
+            InputError: There are too many labels.
         """
         count = sum(len(one) for one in data)
         if len(labels) > max(_MANY_LABELS, _MOST_LABELS * count):
@@ -62,7 +62,7 @@ class Classification(Task[Passage]):
     def rows(
         self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
     ) -> TaskRows:
-        """A row for each, of one text or of two, as the tokenizer puts them side by side."""
+        """A row for each passage, formatted by the tokenizer."""
         numbers = labels.numbers()
         found = TaskRows()
         ids = iter(reader.texts([text for example in examples for text in example.texts]))
@@ -82,27 +82,27 @@ class Classification(Task[Passage]):
     def predicted(
         self, examples: Sequence[Passage], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Passage]:
-        """Each with the label that was found."""
+        """Examples with predicted labels."""
         made = list(examples)
         for row, found_WK in zip(rows.rows, decoded, strict=True):
             made[row.example] = replace(examples[row.example], label=labels.names[int(found_WK[0, 0])])
         return made
 
     def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
-        """Linear and softmax on the first token, or attention over all tokens and a small classifier."""
+        """Linear classifier on the first token, or attention pooling and a small classifier."""
         if config.pool == "attention":
             return PooledHead(width, len(labels), config, self.texts)
         return LinearHead(width, len(labels), config)
 
     def score(self, gold: Sequence[Passage], predicted: Sequence[Passage]) -> TaskScores:
-        """The share of labels that are right."""
+        """Accuracy."""
         check_paired(gold, predicted)
         pairs = zip(gold, predicted, strict=True)
         return accuracy([one.label == other.label for one, other in pairs], [1] * len(gold))
 
 
 def truncated(texts: Sequence[np.ndarray], room: int) -> list[np.ndarray]:
-    """The beginnings of texts that fit together, the longer cut first.
+    """Truncate texts to a total length, the longer first.
 
     >>> [len(text) for text in truncated([np.arange(9), np.arange(3)], 8)]
     [5, 3]

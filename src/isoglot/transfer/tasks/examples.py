@@ -1,7 +1,4 @@
-"""What tasks learn from and what they predict: a passage with a label, words with tags, words with a tree.
-
-A prediction is an example too, with what was predicted in the place of what is so.
-"""
+"""Examples of tasks: a passage with a label, words with tags, words with a tree. Predictions are examples too."""
 
 from __future__ import annotations
 
@@ -31,14 +28,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Words and a tag for each."""
+    """Words with tags."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
     blanks: tuple[bool, ...] | None = None
-    """Whether a blank follows each word; None: not known."""
+    """Whether a blank follows each word; None if unknown."""
     tree: Tree | None = field(default=None, repr=False)
-    """The treebank's, if it comes from one to be tagged, with all that is known of it."""
+    """The tree it was read from, if any."""
 
     def __post_init__(self) -> None:
         _refuse_string("words", self.words, "Tagged(tuple(words), tuple(tags))")
@@ -46,21 +43,21 @@ class Tagged:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """Words, the head of each (from 1; 0 is the root) and its relation to it."""
+    """Words with heads (from 1; 0 is the root) and relations."""
 
     words: tuple[str, ...]
     heads: tuple[int, ...] = ()
     relations: tuple[str, ...] = ()
     blanks: tuple[bool, ...] | None = None
     tree: Tree | None = None
-    """Where it comes from, with all that is known of it."""
+    """The tree it was read from, if any."""
 
     def __post_init__(self) -> None:
         _refuse_string("words", self.words, "Parsed(tuple(words), tuple(heads), tuple(relations))")
 
 
 def _refuse_string(name: str, value: object, remedy: str) -> None:
-    """Refuse a plain string where a tuple of strings is due: it would be read character by character."""
+    """Refuse a string in place of a tuple of strings, which would be read character by character."""
     if isinstance(value, str):
         raise ConfigError(
             f"{name} is the string {shown(value)}, not a tuple of strings",
@@ -73,7 +70,7 @@ ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)
 
 
 def text_of(example: Passage | Tagged | Parsed) -> tuple[str, ...]:
-    """What is read of an example, without what is to be found."""
+    """Input of an example, without labels."""
     return example.texts if isinstance(example, Passage) else example.words
 
 
@@ -81,7 +78,7 @@ def text_of(example: Passage | Tagged | Parsed) -> tuple[str, ...]:
 class Data(Generic[ExampleT]):
     """Examples of one language, and the file they were read from, if any.
 
-    They are held as a tuple: what the hash was computed from cannot change.
+    They are stored as a tuple, so the hash stays valid.
     """
 
     examples: Sequence[ExampleT]
@@ -95,7 +92,7 @@ class Data(Generic[ExampleT]):
 
     @cached_property
     def sha256(self) -> str:
-        """A hash that stands for the examples, computed once for all the runs that learn from them."""
+        """Hash of the examples, computed once."""
         digest = hashlib.sha256()
         for example in self.examples:
             digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
@@ -103,9 +100,9 @@ class Data(Generic[ExampleT]):
 
     @cached_property
     def texts(self) -> frozenset[tuple[str, ...]]:
-        """What is read of the examples, each text once; made once, however often it is asked what is among them."""
+        """Distinct inputs of the examples, computed once."""
         return frozenset(map(text_of, self.examples))
 
     def head(self, count: int) -> Data[ExampleT]:
-        """The first so many of them."""
+        """The first N examples."""
         return Data(self.examples[:count], self.file)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Entities(Tagging):
-    """Names of people, places, organisations and what else the training data has."""
+    """Named entities of the types in the training data."""
 
     name: ClassVar[str] = "ner"
     title: ClassVar[str] = "named entities"

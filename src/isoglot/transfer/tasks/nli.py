@@ -1,4 +1,4 @@
-"""Natural language inference: does the second sentence follow from the first, contradict it, or neither?"""
+"""Natural language inference: entailment, contradiction or neutral."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Inference(Classification):
     texts: ClassVar[int] = 2
 
     def read(self, path: str | Path, language: str) -> Data[Passage]:
-        """XNLI's layouts: premise, hypothesis, label with tabs between; or as published, the pairs of the language."""
+        """Read tab-separated premise, hypothesis and label, or the published XNLI files."""
         found = read_inference(path, language=language)
         return Data([Passage((pair.premise, pair.hypothesis), pair.label) for pair in found], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a pair; in a file of several languages it is not known."""
+        """Line of a pair; unknown in a file of several languages."""
         opening = next(read_lines(path), (0, ""))[1].lower().split("\t")
         if ".jsonl" in path or "language" in opening:
             return None
         return next(islice((number for number, _ in numbered_inference(path)), example, None), None)
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
-        """Pairs made from the built-in grammar, a third of each label."""
+        """Pairs of built-in sentences, a third of each label."""
         found = inference_examples(language, split, count, seed=seed, spaced=spaced)
         return Data([Passage(texts, label) for texts, label in found])
 

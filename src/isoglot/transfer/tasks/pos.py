@@ -1,7 +1,4 @@
-"""An example of a tagging task in one small file: the part of speech of every word, from treebanks.
-
-All that a tagging task must say is how it is read and how it is scored.
-"""
+"""Part-of-speech tagging of treebanks: an example of a tagging task, which defines reading and scoring."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PartOfSpeech(Tagging):
-    """Universal part-of-speech tags. A language may have some that the training language does without."""
+    """Universal part-of-speech tags. A test language may have tags that the training language lacks."""
 
     name: ClassVar[str] = "pos"
     title: ClassVar[str] = "parts of speech"
@@ -30,7 +27,7 @@ class PartOfSpeech(Tagging):
     unseen: ClassVar[Unseen] = "count"
 
     def read(self, path: str | Path, language: str) -> Data[Tagged]:
-        """The column UPOS of a treebank, or of a file without heads."""
+        """Read the column UPOS of a treebank, with or without heads."""
         found = [
             Tagged(tuple(w.form for w in tree.words), tuple(w.upos for w in tree.words), blanks_of(tree))
             for tree in read_conllu(path, heads="optional")
@@ -38,16 +35,16 @@ class PartOfSpeech(Tagging):
         return Data(found, str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a word."""
+        """Line of a word."""
         return line_of_word(path, example, place)
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Tagged]:
-        """Sentences of the built-in grammar."""
+        """Built-in sentences."""
         found = annotated_sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
         return Data([Tagged(each.words, each.tags, each.blanks) for each in found])
 
     def score(self, gold: Sequence[Tagged], predicted: Sequence[Tagged]) -> TaskScores:
-        """The share of words that are right."""
+        """Accuracy over words."""
         check_paired(gold, predicted)
         right = [
             sum(tag == found for tag, found in zip(one.tags, other.tags, strict=True))

@@ -1,4 +1,4 @@
-"""Tasks with a label for each word, read off its first subword."""
+"""Tasks with a label for each word, predicted at its first subword."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Tagging(Task[Tagged]):
-    """A tag for each word. A sentence too long for the encoder goes through in windows, and is counted."""
+    """A tag for each word. Sentences too long for the encoder are split into windows and counted."""
 
     kind: ClassVar[Kind] = "tagging"
 
@@ -29,32 +29,32 @@ class Tagging(Task[Tagged]):
         return example.tags
 
     def joined(self, examples: Sequence[Tagged], language: str | None) -> Joined:
-        """What becomes of words that a tokenizer puts into one token: unless a task says otherwise, they are cut apart.
+        """How words that share a token are read; by default they are tokenized separately.
 
-        Words that share a token are tagged as one; then :meth:`grouped` and :meth:`ungrouped` say how.
+        With ``share`` they are tagged as a group, by :meth:`grouped` and :meth:`ungrouped`.
         """
         return "apart"
 
     def grouped(self, example: Tagged, sizes: Sequence[int]) -> tuple[Sequence[str], dict[str, int]]:
-        """The tags of groups of words that share a token, and what happened to them.
+        """Tags of groups of words that share a token, and counts of changes.
 
-        Unless a task says otherwise, a group has the tag of its first word.
+        By default a group has the tag of its first word.
 
         Args:
             example: The sentence.
-            sizes: How many words each group has.
+            sizes: Number of words in each group.
         """
         firsts = accumulate(sizes[:-1], initial=0)
         return [example.tags[first] for first in firsts] if example.tags else [""] * len(sizes), {}
 
     def ungrouped(self, tags: Sequence[str], sizes: Sequence[int]) -> list[str]:
-        """The tags of words from those of groups; unless a task says otherwise, all words of a group have its tag."""
+        """Tags of words from tags of groups; by default all words of a group have its tag."""
         return [tag for tag, size in zip(tags, sizes, strict=True) for _ in range(size)]
 
     def rows(
         self, examples: Sequence[Tagged], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
     ) -> TaskRows:
-        """A row for each sentence that has words, or several."""
+        """One or several rows for each sentence with words."""
         numbers = labels.numbers()
         found = TaskRows()
         there = [index for index, example in enumerate(examples) if example.words]
@@ -67,10 +67,10 @@ class Tagging(Task[Tagged]):
             found.counts["cut apart" if joined == "apart" else "joined"] += read.joined
             if read.joined and joined == "share":
                 firsts_W, sizes = np.unique(read.firsts_W, return_counts=True)
-                moved, told = self.grouped(example, sizes.tolist())
+                moved, changes = self.grouped(example, sizes.tolist())
                 tags = tuple(moved)
                 found.units[index] = sizes.tolist()
-                found.counts.update(told)
+                found.counts.update(changes)
             cut = windows(firsts_W, len(ids_N), reader.room)
             found.counts["split"] += len(cut) > 1
             found.counts["truncated"] += any(window.lost for window in cut)
@@ -87,7 +87,7 @@ class Tagging(Task[Tagged]):
     def predicted(
         self, examples: Sequence[Tagged], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Tagged]:
-        """Each with the tags that were found."""
+        """Examples with predicted tags."""
         tags: dict[int, list[str]] = {index: [] for index in range(len(examples))}
         for row, found_WK in zip(rows.rows, decoded, strict=True):
             tags[row.example] += [labels.names[number] for number in found_WK[:, 0].tolist()]
@@ -96,5 +96,5 @@ class Tagging(Task[Tagged]):
         return [replace(example, tags=tuple(tags[index])) for index, example in enumerate(examples)]
 
     def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
-        """Linear and softmax on the first subword of each word."""
+        """Linear classifier on the first subword of each word."""
         return LinearHead(width, len(labels), config)

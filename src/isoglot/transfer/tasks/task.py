@@ -1,7 +1,7 @@
-"""A task: how its files are read, what its labels are, how examples become rows of an encoder, and how it is scored.
+"""Base class of tasks: reading, labels, rows of an encoder, scoring; and the registry.
 
-Three kinds do all the work, :mod:`~isoglot.transfer.tasks.classification`, :mod:`~isoglot.transfer.tasks.tagging` and
-:mod:`~isoglot.transfer.tasks.parsing`; a task of one's own is one small file that says how to read and how to score::
+There are three kinds, :mod:`~isoglot.transfer.tasks.classification`, :mod:`~isoglot.transfer.tasks.tagging` and
+:mod:`~isoglot.transfer.tasks.parsing`; a task of your own is a small file that defines reading and scoring::
 
     class Topic(Classification):
         name = "topic"
@@ -9,8 +9,8 @@ Three kinds do all the work, :mod:`~isoglot.transfer.tasks.classification`, :mod
 
     register(Topic())
 
-Shapes: ``N`` tokens of a row, ``W`` places of a row that a head reads, ``K`` numbers to learn for a place (1: a label;
-2: a head and its relation), ``S`` examples.
+Shapes: ``N`` tokens of a row, ``W`` positions of a row that a head reads, ``K`` targets per position (1: a label; 2: a
+head and its relation), ``S`` examples.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 
 Kind = Literal["classification", "tagging", "parsing"]
 Unseen = Literal["refuse", "count"]
-"""What a label is that training did not have: an error, or counted and always scored as wrong."""
+"""Labels that are not in training: an error, or counted as wrong."""
 IGNORED = -100
-"""The target of a place that nothing is learned from."""
+"""Target of positions without a loss."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a task, numbered in the order of their names."""
+    """Labels of a task, numbered alphabetically."""
 
     names: tuple[str, ...]
 
     @classmethod
     def learned(cls, labels: Iterable[str]) -> Labels:
-        """Those that occur, sorted."""
+        """The distinct labels, sorted."""
         return cls(tuple(sorted(set(labels))))
 
     def __len__(self) -> int:
@@ -61,85 +61,85 @@ class Labels:
         return name in self.names
 
     def numbers(self) -> dict[str, int]:
-        """The number of each."""
+        """Index by label."""
         return {name: number for number, name in enumerate(self.names)}
 
 
 @dataclass(frozen=True)
 class TaskRow:
-    """What goes through the encoder at once: an example, or a window of one that is too long."""
+    """One input of the encoder: an example, or a window of a long example."""
 
     ids_N: np.ndarray
-    """Its tokens, with the special ones that the tokenizer puts around them."""
+    """Tokens, with special tokens."""
     places_W: np.ndarray
-    """Where the head reads; 0 is the first token, as a rule the special one in front."""
+    """Positions that the head reads; 0 is the first token, usually a special one."""
     targets_WK: np.ndarray | None
-    """What is to be learned there; None for text without labels."""
+    """Targets at these positions; None without labels."""
     example: int
     first: int = 0
-    """Its first word, of those of the example."""
+    """Index of its first word in the example."""
     parts_W: np.ndarray | None = None
-    """Which text of the example each place is in, from 0, for a head that asks; None: it does not matter."""
+    """Index of the text each position is in, for heads that need it."""
     texts: tuple[int, ...] = ()
-    """Tokens of each text, where the row is made of one or two whole texts."""
+    """Number of tokens of each text, if the row consists of one or two texts."""
 
 
 @dataclass
 class TaskRows:
-    """The rows of some examples, and what happened to them on the way."""
+    """Rows of examples, with counts of what was split or left out."""
 
     rows: list[TaskRow] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """``split``, ``truncated``, ``left out``, ``empty``, ``unread`` words… : never silently."""
+    """Counts such as ``split``, ``truncated``, ``left out``, ``empty``, ``unread``; reported to the user."""
     units: dict[int, list[int]] = field(default_factory=dict)
-    """Examples whose words are read in groups, because tokens join them: how many words each group has."""
+    """For examples with words that share tokens: number of words per group."""
 
 
 @dataclass(frozen=True)
 class TaskScores:
-    """How good predictions are: the score that counts, the others, and what the first was counted from."""
+    """Scores of predictions: the main score, the others, and counts behind the main score."""
 
     main: float
-    """The task's metric, of 100."""
+    """Main score, from 0 to 100."""
     values: Mapping[str, float]
-    """Every score by its name; those of one word stand in tables, all in files."""
+    """All scores by name; names of one word are shown in tables."""
     ratio_S2: np.ndarray
-    """The main score as a ratio of sums over sentences, for :mod:`isoglot.transfer.scoring.significance`."""
+    """Counts per sentence whose ratio of sums is the main score (:mod:`isoglot.transfer.scoring.significance`)."""
 
 
 class Task(ABC, Generic[ExampleT]):
-    """What all kinds have in common."""
+    """Base class of all tasks."""
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """A few words for people."""
+    """Title for display."""
     kind: ClassVar[Kind]
     metric: ClassVar[str]
-    """The name of the main score."""
+    """Name of the main score."""
     unseen: ClassVar[Unseen] = "refuse"
 
-    # --- what a task says ---
+    # --- defined by a task ---
 
     @abstractmethod
     def read(self, path: str | Path, language: str) -> Data[ExampleT]:
-        """The examples of a file.
+        """Read the examples of a file.
 
         Raises:
-            InputError: It is malformed.
-            StorageError: It cannot be read.
+            InputError: The file is malformed.
+            StorageError: The file cannot be read.
         """
 
     def builtin(
         self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False
     ) -> Data[ExampleT]:
-        """Examples of a built-in language, or a twin of one.
+        """Examples of a built-in language or its twin.
 
         Args:
-            language: Its code.
+            language: Code of the language.
             split: Train, dev or test.
-            count: How many.
-            seed: Same seed, same examples; the n-th means the same in every language.
-            spaced: Whether a blank stands between all words, as in twins.
+            count: Number of examples.
+            seed: Random seed; the n-th example has the same meaning in every language.
+            spaced: Whether all words are separated by blanks, as in twins.
 
         Raises:
             ConfigError: The task has no built-in examples, or the language has none.
@@ -150,45 +150,45 @@ class Task(ABC, Generic[ExampleT]):
 
     @abstractmethod
     def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> TaskScores:
-        """How good predictions are.
+        """Score predictions.
 
         Raises:
-            InputError: There is not one for each example.
+            InputError: The number of predictions differs from that of examples.
         """
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a file at which a label stands, for error messages; None: it is not said."""
+        """Line of a label in a file, for error messages; None if unknown."""
         return None
 
-    # --- what a kind says ---
+    # --- defined by a kind ---
 
     @abstractmethod
     def labels(self, example: ExampleT) -> Sequence[str]:
-        """The labels in an example, in order."""
+        """Labels of an example, in order."""
 
     @abstractmethod
     def rows(
         self, examples: Sequence[ExampleT], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
     ) -> TaskRows:
-        """Examples as rows; with targets, and without what nothing can be learned from, when they are to be learned."""
+        """Convert examples to rows; to ``learn``, with targets and without rows that have none."""
 
     @abstractmethod
     def predicted(
         self, examples: Sequence[ExampleT], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[ExampleT]:
-        """The examples with what was predicted: decoded (W x K) has the shape of targets."""
+        """Examples with predicted labels; ``decoded`` (W × K) has the shape of targets."""
 
     @abstractmethod
     def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
-        """A new head."""
+        """Create a head."""
 
-    # --- what follows ---
+    # --- common ---
 
     def learned_labels(self, data: Iterable[Data[ExampleT]]) -> Labels:
-        """The labels in training data.
+        """Collect the labels of training data.
 
         Raises:
-            InputError: There are none, or one only.
+            InputError: There are fewer than two.
         """
         every = list(data)
         found = Labels.learned(label for one in every for example in one.examples for label in self.labels(example))
@@ -205,23 +205,23 @@ class Task(ABC, Generic[ExampleT]):
         return found
 
     def check_labels(self, labels: Labels, data: Sequence[Data[ExampleT]]) -> None:
-        """Refuse labels that cannot be those of the task, such as sentences taken for labels; any will do by default.
+        """Check that labels are plausible for the task; accepts all by default.
 
         Raises:
-            InputError: They cannot.
+            InputError: They are not.
         """
 
     def constant_label(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> str | None:
-        """The one label that all predictions have where the gold has several: nothing was learned; None: no such."""
+        """The label of all predictions if they are equal and the gold has several; else None."""
         found = {label for example in predicted for label in self.labels(example)}
         several = len({label for example in gold for label in self.labels(example)}) > 1
         return found.pop() if several and len(found) == 1 else None
 
     def unseen_labels(self, data: Data[ExampleT], labels: Labels, unseen: Unseen | None = None) -> Counter[str]:
-        """Labels that training did not have, and how often.
+        """Count labels that are not in training.
 
         Raises:
-            InputError: There is one, and the task refuses them; with file, line, the label and what to do.
+            InputError: There is one and the task refuses them.
         """
         known = set(labels.names)
         found: Counter[str] = Counter()
@@ -229,12 +229,12 @@ class Task(ABC, Generic[ExampleT]):
             for place, label in enumerate(self.labels(example)):
                 if label not in known:
                     if (unseen or self.unseen) == "refuse":
-                        count = "or with --set unseen_labels=count, which counts it as wrong"
-                        line, remedy = None, f"learn from more examples (--sentences), {count}"
+                        count = "or set unseen_labels=count, which counts it as wrong"
+                        line, remedy = None, f"use more training examples, {count}"
                         if data.file is not None:
                             line = self.line_of(data.file, number, place)
                             near = nearest_name(label, known)
-                            remedy = f"learn from data that has it, {count}; in this file, {near}"
+                            remedy = f"add it to the training data, {count}; in this file, {near}"
                         problem = f"the label {shown(label)} is not in the training data"
                         raise InputError(problem, remedy=remedy, code="input.unknown-label", file=data.file, line=line)
                     found[label] += 1
@@ -242,7 +242,7 @@ class Task(ABC, Generic[ExampleT]):
 
 
 def accuracy(right: Sequence[int], whole: Sequence[int]) -> TaskScores:
-    """The share that is right, from how many are right and how many there are in each example."""
+    """Accuracy from the number of correct and of all labels of each example."""
     import numpy as np
 
     ratio_S2 = np.stack([np.asarray(right, dtype=np.int64), np.asarray(whole, dtype=np.int64)], axis=1)
@@ -252,10 +252,10 @@ def accuracy(right: Sequence[int], whole: Sequence[int]) -> TaskScores:
 
 
 def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
-    """Refuse to score what does not belong together.
+    """Check that there is one prediction per example.
 
     Raises:
-        InputError: There are more or fewer predictions than examples.
+        InputError: The numbers differ.
     """
     if len(gold) != len(predicted):
         raise InputError(
@@ -263,33 +263,31 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
         )
 
 
-# --- the registry ---
-#
-# Built-in tasks are imported when they are asked for. A task of one's own is in a Python file that calls register.
+# --- registry: built-in tasks are imported on first use; the file of a user's task calls register ---
 
 _HOMES = {"nli": "nli", "ner": "ner", "parse": "parsing", "pos": "pos", "topic": "topic"}
 _REGISTERED: dict[str, Task[Any]] = {}
 
 
 def register(task: Task[Any]) -> Task[Any]:
-    """Make a task known by its name."""
+    """Register a task under its name."""
     _REGISTERED[task.name] = task
     return task
 
 
 def known_tasks() -> dict[str, Task[Any]]:
-    """Every task by its name."""
+    """All tasks by name."""
     for home in _HOMES.values():
         import_module(f"isoglot.transfer.tasks.{home}")
     return dict(_REGISTERED)
 
 
 def load_task_file(path: str | Path) -> Task[Any]:
-    """Run a Python file of the user's that registers a task; the last one it registers.
+    """Run a Python file that registers a task, and return the last task it registers.
 
     Raises:
-        InputError: It fails, or registers none.
-        StorageError: It cannot be read.
+        InputError: The file fails or registers no task.
+        StorageError: The file cannot be read.
     """
     from isoglot.core.files import read_text
 
@@ -313,13 +311,13 @@ def load_task_file(path: str | Path) -> Task[Any]:
 
 @contextmanager
 def of_task_file(path: str | Path | None) -> Iterator[None]:
-    """While the block lasts, what fails in a task's file is said to fail there; an OSError names a file already.
+    """Context manager that reports exceptions raised in a task file as errors of that file.
 
     Args:
-        path: The file; None: nothing changes.
+        path: The file; None to do nothing.
 
     Raises:
-        InputError: Of all the code that is ours or the file's, the file's was the last to run.
+        InputError: The innermost frame in isoglot or the file is in the file.
     """
     try:
         yield
@@ -335,21 +333,19 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
 
 def _failed(path: str | Path, line: int | None, error: BaseException) -> InputError:
     problem = f"the task file fails: {type(error).__name__}: {shown(str(error), 200)[1:-1]}"
-    return InputError(
-        problem, remedy="correct it there, or what it reads", code="input.task-file", file=path, line=line
-    )
+    return InputError(problem, remedy="correct the file or its input", code="input.task-file", file=path, line=line)
 
 
 def find_task(name: str) -> Task[Any]:
-    """The task of a name.
+    """Find a task by name.
 
     Raises:
-        ConfigError: There is none; with the nearest.
+        ConfigError: It does not exist.
     """
     if name in _HOMES and name not in _REGISTERED:
         import_module(f"isoglot.transfer.tasks.{_HOMES[name]}")
     if name not in _REGISTERED:
         known = {*_HOMES, *_REGISTERED}
-        remedy = f"if it is your own, name its file: --task FILE; else {nearest_name(name, known)}"
+        remedy = f"load the file of your own task first, or {nearest_name(name, known)}"
         raise ConfigError(f"there is no task {shown(name)}", remedy=remedy, code="config.unknown-name")
     return _REGISTERED[name]

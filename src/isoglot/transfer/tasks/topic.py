@@ -1,7 +1,7 @@
-"""An example of a classification task in one small file: what is a text about?
+"""Topic classification: an example of a classification task.
 
-All that a classification task must say is how it is read; where a label stands in a file it may say, for errors. Rows,
-head, training and scoring are those of its kind; ``register`` makes it known to ``isoglot transfer``.
+A classification task defines how files are read, and optionally the line of a label for error messages. ``register``
+makes it available to ``isoglot transfer``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Topic(Classification):
     title: ClassVar[str] = "topic classification"
 
     def read(self, path: str | Path, language: str) -> Data[Passage]:
-        """A text and its topic a line, with a tab between."""
+        """Read one tab-separated text and topic per line."""
         return Data([_passage(line, path, number) for number, line in read_lines(path)], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """Every line is an example."""
+        """Every line is an example, so this is its number."""
         return example + 1
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
@@ -45,8 +45,8 @@ def _passage(line: str, path: str | Path, number: int) -> Passage:
     text, tab, topic = line.rpartition("\t")
     if not tab or not text.strip() or not topic.strip():
         raise InputError(
-            f"{shown(line)} is not a text and its topic",
-            remedy="write the two with a tab between them",
+            f"expected a tab-separated text and topic, found {shown(line)}",
+            remedy="write both with a tab between them",
             code="input.malformed-line",
             file=path,
             line=number,

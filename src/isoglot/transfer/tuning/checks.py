@@ -1,4 +1,4 @@
-"""What is refused before any work: settings that do not fit an encoder, languages it does not have, empty data."""
+"""Checks before fine-tuning: settings, languages, empty data, leaks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from isoglot.transfer.tuning.config import TuneConfig
 
 NEARLY_ALL = 0.9
-"""The share of a dev or test set from which on it is the training data. WikiAnn's splits have up to 14 % in common."""
+"""Share of a dev or test set in training from which on it is refused. WikiAnn's splits share up to 14 %."""
 
 
 def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> None:
-    """Refuse knobs that do not fit an encoder or a task.
+    """Check that settings fit an encoder and a task.
 
     Raises:
         ConfigError: One does not.
@@ -34,7 +34,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     if config.head.pool != "first" and task.kind != "classification":
         raise ConfigError(
             f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
-            remedy="leave it out: it is for tasks with one label a text",
+            remedy="remove it; it is for tasks with one label per text",
             code="config.conflicting-options",
         )
 
@@ -42,23 +42,23 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
 def check_learned(
     encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], config: TuneConfig
 ) -> None:
-    """Refuse data to learn from and to choose by that an encoder cannot read, or of which something is missing.
+    """Check that training and dev data are present and readable by an encoder.
 
     Args:
-        encoder: What reads them.
-        train: Of canonical language codes, as all are.
-        dev: Those of the first training language decide.
-        config: How long rows are.
+        encoder: The encoder.
+        train: Training data by canonical language code.
+        dev: Dev data; that of the first training language selects epochs.
+        config: Settings, with the maximum length of rows.
 
     Raises:
-        ConfigError: The encoder does not have a language, or there is nothing to choose by.
+        ConfigError: The encoder lacks a language, or training or dev data are missing.
         InputError: A dev set is empty.
     """
     if not train or next(iter(train)) not in dev:
         named = f"dev data of {next(iter(train))}" if train else "training data"
         raise ConfigError(
             f"there is no {named}",
-            remedy="an epoch is chosen by it: give both for one language",
+            remedy="give both for one language; epochs are selected on dev",
             code="config.missing-data",
         )
     for code in train:
@@ -67,11 +67,11 @@ def check_learned(
 
 
 def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: int | None) -> None:
-    """Refuse dev or test data that nothing can be scored on.
+    """Check that dev or test data can be scored.
 
     Raises:
-        ConfigError: The encoder does not have a language.
-        InputError: There are no examples of one.
+        ConfigError: The encoder lacks a language.
+        InputError: A language has no examples.
     """
     for code, some in data.items():
         reader_of(encoder, code, length)
@@ -80,11 +80,11 @@ def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: in
 
 
 def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -> dict[str, int]:
-    """How many examples of each training language have a text that training has, whatever their labels.
+    """Number of examples of each training language whose text is in training, whatever the label.
 
     Args:
-        train: What is learned from, by canonical language codes.
-        data: What is chosen by, or tested on.
+        train: Training data by canonical language code.
+        data: Dev or test data.
     """
     return {
         code: sum(text_of(example) in train[code].texts for example in some.examples)
@@ -99,9 +99,9 @@ def tell_in_training(
     test: Mapping[str, Data[Any]],
     say: Callable[[str], None],
 ) -> dict[str, dict[str, int]]:
-    """What :func:`in_training` counts in dev and in test, by their names; what there is is said.
+    """Count and report dev and test examples that are in training.
 
-    So is what test has of dev: the epoch was chosen by it.
+    Test examples in dev are reported too, since epochs are selected on dev.
     """
     sets = {"dev": dev, "test": test}
     found = {name: in_training(train, data) for name, data in sets.items()}
@@ -111,23 +111,21 @@ def tell_in_training(
                 say(f"{name} {code}: {count:,} of {len(sets[name][code]):,} examples are in training as well")
     for code, count in in_training(dev, test).items():
         if count:
-            say(
-                f"test {code}: {count:,} of {len(test[code]):,} examples are in dev as well, by which epochs are chosen"
-            )
+            say(f"test {code}: {count:,} of {len(test[code]):,} examples are in dev as well, which selects epochs")
     return found
 
 
 def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]], name: str) -> None:
-    """Refuse to choose by, or to test on, what was learned from.
+    """Check that dev or test data are not the training data.
 
     Raises:
-        InputError: All or nearly all examples of a language are in training as well.
+        InputError: Nearly all examples of a language are in training.
     """
     for code, count in in_training(train, data).items():
         if count >= NEARLY_ALL * len(data[code]):
             raise InputError(
                 f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
-                remedy="give others, or allow the leak with --allow-leak",
+                remedy="use other data, or allow the leak",
                 code="input.leak",
                 file=data[code].file,
             )

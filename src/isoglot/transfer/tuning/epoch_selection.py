@@ -1,8 +1,8 @@
-"""Which epoch's weights to test, in three ways side by side.
+"""Epoch selection by three rules.
 
-The dev set of the training language is a poor judge for other languages (Keung et al. 2020), so its choice stands
-beside that of each test language's own dev set, which is an oracle and not zero-shot, and beside the mean of the
-weights of the best few epochs, which needs no choice.
+The dev set of the training language is a poor guide for other languages (Keung et al. 2020), so its choice is reported
+with that of each test language's own dev set (an oracle, not zero-shot) and with the mean of the weights of the best
+epochs.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 SelectionRule = Literal["source dev", "oracle", "averaged"]
-"""By dev of the language that was trained on (zero-shot), by dev of the test language itself (not zero-shot), or the
-mean of the best few epochs' weights."""
+"""Dev set of the training language (zero-shot), dev set of the test language (not zero-shot), or mean weights of the
+best epochs."""
 AVERAGED = 3
-"""How many epochs are averaged, at most; those best on dev of the training language."""
+"""Maximum number of averaged epochs, the best by dev score of the training language."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """The test of one language with the weights that one way chose."""
+    """Test of one language with the weights of one selection rule."""
 
     language: str
     way: SelectionRule
@@ -38,24 +38,24 @@ class Selected:
     test: Evaluation
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {"way": self.way, "epochs": list(self.epochs), **self.test.facts()}
 
 
 def select(tuned: Tuned, test: Mapping[str, Data[Any]], *, progress: Progress = SILENT) -> list[Selected]:
-    """Test every language with the weights of each way; afterwards the model is as it was.
+    """Test every language by each selection rule; the weights of the model are restored afterwards.
 
-    The oracle goes by the dev scores that the run has noted down epoch by epoch: there is none for a language whose dev
-    set the run did not have, nor for one that was trained on.
+    The oracle uses the dev scores recorded in each epoch; it is missing for languages without a dev set and for
+    training languages.
 
     Args:
-        tuned: With the weights of its best epochs.
-        test: Of each test language.
-        progress: Shows how far it is.
+        tuned: Fine-tuned model with the weights of its best epochs.
+        test: Test data by language.
+        progress: Reports progress.
 
     Raises:
-        ConfigError: The encoder does not have a language.
-        InputError: A label in a test set that training does not have, and the task refuses.
+        ConfigError: The encoder lacks a language.
+        InputError: A test label is not in training and the task refuses it.
     """
     test = {language_code(code): data for code, data in test.items()}
     main = tuned.languages[0]

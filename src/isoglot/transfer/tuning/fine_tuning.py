@@ -92,7 +92,7 @@ def fine_tune(
         source: The encoder's folder or name, by which one that is not ours is found again.
         resume: Go on with the run in the folder.
         held: Vectors of this encoder that runs before may have left, where only the head learns.
-        progress: Shows how far it is.
+        progress: Reports progress.
         say: Told what the user should know: what was split or left out, labels that training does not have.
 
     Raises:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isoglot.transfer.tasks.task import TaskRow
 
 MEMORY = 4.0
-"""GiB of states of one language that are held in memory, unless told."""
+"""GiB of states of one language that are held in memory, by default."""
 
 
 class FrozenStates:

@@ -34,7 +34,7 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
     if not encoder.depth:
         raise ConfigError(
             "static vectors have no layers that could learn",
-            remedy="use --recipe static-nli, or tune the head only: tune=head",
+            remedy="use the recipe static-nli, or set tune=head",
             code="config.not-supported",
         )
     stack = next(

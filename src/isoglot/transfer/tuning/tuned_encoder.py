@@ -74,7 +74,7 @@ class Tuned:
             examples: Of the task's kind; labels in them are not looked at.
             language: Theirs.
             encoder: Another one to read them with, such as one mapped into this one's space; None: this one.
-            progress: Shows how far it is.
+            progress: Reports progress.
         """
         through = encoder or self.encoder
         rows = self.rows(examples, language, purpose="test", encoder=through)
@@ -141,7 +141,7 @@ class Tuned:
             encoder: What to read them with.
             stored: The rows on the device, where they are there already.
             vectors: Those of a batch, where they are known already.
-            progress: Shows how far it is.
+            progress: Reports progress.
         """
         found: list[np.ndarray] = [np.zeros((0, 1), dtype=np.int64)] * len(rows)
         if stored is None:

@@ -101,7 +101,7 @@ def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
         other = "is another run: "
         parts = {"task": f"{other}task", "config": f"{other}config.", "data": f"{other}data."}
         form = {"task": str, "config": dict, "data": dict}
-        check_same(out, read_sealed(out / IDENTITY, form, remedy="name another --out"), identity, parts)
+        check_same(out, read_sealed(out / IDENTITY, form, remedy="use another folder"), identity, parts)
 
 
 def check_free(out: Path) -> None:
@@ -113,7 +113,7 @@ def check_free(out: Path) -> None:
     if (out / IDENTITY).exists() or any(out.glob(f"seed-*/*/{IDENTITY}")):
         raise ConfigError(
             f"{out} holds a run already",
-            remedy="go on with it by --resume, or name another --out",
+            remedy="resume it, or use another folder",
             code="config.run-exists",
         )
 
@@ -177,24 +177,42 @@ def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[
     return index
 
 
+def tuned_folder(folder: Path) -> Path:
+    """The folder of a fine-tuned model: itself, or that of the best model of an experiment.
+
+    Raises:
+        StorageError: There is none.
+    """
+    result = folder / "result.json"
+    remedy = "create it with isoglot transfer"
+    if (folder / INDEX).exists():
+        return folder
+    found = read_sealed(result, remedy=remedy).get("model") if result.exists() else None
+    if found is None:  # map transfer has results and no model
+        raise StorageError("no fine-tuned model in this folder", remedy=remedy, code="storage.not-found", file=folder)
+    best = Path(str(found))
+    inside = folder / best.parent.name / best.name  # the folder may have been moved
+    return inside if inside.exists() else best
+
+
 def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike | None = None) -> Tuned:
-    """Open a fine-tuned model.
+    """Load a fine-tuned model.
 
     Args:
-        folder: Where it was written.
-        device: Where it computes.
-        encoder: The encoder it was tuned from, if it is at hand; only needed for one that is not ours.
+        folder: Folder of the model, or of an experiment, whose best model is loaded.
+        device: Device to compute on.
+        encoder: The encoder it was tuned from; only needed for models whose encoder is not stored with them.
 
     Raises:
         ConfigError: The encoder it was tuned from is not known.
-        CorruptFileError: A file is not what was written.
-        InputError: ``tuned.json`` is not one of ours.
+        CorruptFileError: A file is damaged.
+        InputError: ``tuned.json`` has another format.
         StorageError: A file is missing, or the encoder it was tuned from.
     """
     from isoglot.core.devices import choose_device
 
-    folder = Path(folder)
-    remedy = "make it with isoglot transfer"
+    folder = tuned_folder(Path(folder))
+    remedy = "create it with isoglot transfer"
     index = read_index_file(folder / INDEX, _FORM, version=_FORMAT, what="a fine-tuned model", remedy=remedy)
     task, labels = find_task(index["task"]), Labels(tuple(index["labels"]))
     try:

@@ -1,0 +1,106 @@
+"""Built-in examples of tasks: the defaults where the user gives no files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isoglot.core.errors import ConfigError
+from isoglot.languages.builtin import builtin_languages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoglot.transfer.tasks.examples import Data
+    from isoglot.transfer.tasks.task import Task
+
+EXAMPLES = 2000
+"""Default number of built-in training examples."""
+
+
+class Splits(NamedTuple):
+    """Examples by language: to train on, to choose epochs and settings by, and to test on."""
+
+    train: Mapping[str, Data[Any]]
+    dev: Mapping[str, Data[Any]]
+    test: Mapping[str, Data[Any]]
+
+
+def builtin_splits(
+    task: Task[Any], source: str, tests: Sequence[str], count: int | None = None, *, spaced: bool = False
+) -> Splits:
+    """Built-in examples: train and dev of one language, test of others.
+
+    Args:
+        task: The task.
+        source: The training language.
+        tests: The test languages.
+        count: Number of training examples; dev and test have a fifth of it, at least 10. Default: 2,000.
+        spaced: Whether all words are separated by blanks, as in twins of built-in languages.
+
+    Raises:
+        ConfigError: The task or a language has no built-in examples.
+    """
+    train, few = example_counts(count)
+    return Splits(
+        {source: task.builtin(source, "train", train, spaced=spaced)},
+        {source: task.builtin(source, "dev", few, spaced=spaced)},
+        {code: task.builtin(code, "test", few, spaced=spaced) for code in tests},
+    )
+
+
+def completed_splits(
+    task: Task[Any], given: Splits, known: Sequence[str], *, languages: Sequence[str] = (), count: int | None = None
+) -> Splits:
+    """The user's examples, completed with built-in ones.
+
+    Without training examples, those of English are used, or of the first language an encoder knows. Built-in test and
+    dev examples are added for ``languages``, or for all known languages if there are no test examples.
+
+    Args:
+        task: The task.
+        given: Examples of the user, possibly empty.
+        known: Languages that the encoder knows; empty if it does not say.
+        languages: Languages to test on with built-in examples.
+        count: Number of built-in training examples.
+
+    Raises:
+        ConfigError: Built-in examples are needed and the encoder knows none of their languages.
+    """
+    train, dev, test = given
+    if train and test and not languages:
+        return given
+    built_in = builtin_languages(known)
+    spaced = any("-x-" in code for code in built_in)
+    if not train:
+        if not built_in:
+            raise ConfigError(
+                "the encoder knows none of the built-in languages",
+                remedy="give files of training, dev and test examples",
+                code="config.built-in-language",
+            )
+        train, dev, _ = builtin_splits(task, training_language(built_in), (), count, spaced=spaced)
+    _, few = example_counts(count)
+    for code in languages or (() if test else built_in):
+        test = {**test, code: task.builtin(code, "test", few, spaced=spaced)}
+        if code not in dev:
+            dev = {**dev, code: task.builtin(code, "dev", few, spaced=spaced)}
+    return Splits(train, dev, test)
+
+
+def training_language(known: Sequence[str]) -> str:
+    """The default training language among those an encoder knows.
+
+    >>> training_language(["de", "en"]), training_language(["fr", "de"])
+    ('en', 'fr')
+    """
+    return "en" if "en" in known else known[0]
+
+
+def example_counts(count: int | None) -> tuple[int, int]:
+    """Number of built-in training examples, and of dev and test examples.
+
+    >>> example_counts(None), example_counts(20)
+    ((2000, 400), (20, 10))
+    """
+    count = count or EXAMPLES
+    return count, max(10, count // 5)
