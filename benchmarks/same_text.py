@@ -43,7 +43,7 @@ class SameText:
         pieces: Its size.
         sample: Bytes of each language that it is learned from.
         seed: Decides the order of the text.
-        progress: Shows how far it is.
+        progress: Progress reporter.
     """
 
     corpora: Path
@@ -166,7 +166,7 @@ class SameText:
         }
 
     def contexts(self, wanted: Mapping[str, Sequence[str]], most: int) -> dict[str, Path]:
-        """Sentences with words that are asked for, the first so many of each; a language without segmenter has none."""
+        """Sentences with words that are asked for, the first N of each; a language without segmenter has none."""
         cuts, found = self.cuts(), {}
         for code, words in wanted.items():
             path = self.out / "contexts" / f"{code}.txt"

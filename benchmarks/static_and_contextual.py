@@ -345,14 +345,14 @@ def page(found: Mapping[str, Any]) -> str:
             "MRR of entries / P@1 of words in %, cosine, among the dictionary's target words; * is the paper's way.",
             table(found, "pairs"),
             f"Entries that all have: {entries}. {found['left_out']:,} English words left out: known from training.",
-            "Only entries whose two words are spelt differently:",
+            "Only entries whose two words are spelled differently:",
             table(found, "other_spelling"),
         ]
     )
 
 
 def figure(found: Mapping[str, Any]) -> str:
-    """MRR of entries spelt differently over data size, in the second paper's way; the untrained encoder in both."""
+    """MRR of entries spelled differently over data size, in the second paper's way; the untrained encoder in both."""
     lines: dict[str, list[tuple[float, float]]] = {}
     sizes, floor = _sizes(found), 0.0
     best = dict.fromkeys(sizes, (0.0, ""))
@@ -372,7 +372,7 @@ def figure(found: Mapping[str, Any]) -> str:
         up="mean reciprocal rank",
     )
     said = "".join(f", with {size} tokens {mrr:.3f} ({name})" for size, (mrr, name) in best.items())
-    title = f"MRR of words spelt differently, the best of each: {UNTRAINED} {floor:.3f}{said}"
+    title = f"MRR of words spelled differently, the best of each: {UNTRAINED} {floor:.3f}{said}"
     words = f"MUSE's test words from English, mean of {', '.join(found['entries'])}, read alone or in contexts"
     return svg_file(drawing, title, f"{words}; vectors as they are. Level lines: models that were there before.")
 
@@ -417,7 +417,7 @@ def main() -> int:
     parser.add_argument("--out", required=True, help="the folder of all stages")
     parser.add_argument("--tokens", nargs="+", default=["1M", "10M"], metavar="N", help="data sizes, a language")
     parser.add_argument("--langs", default="fr,de,ru,zh", help="with English")
-    parser.add_argument("--vocab", help="a vocabulary; left out: one is learned")
+    parser.add_argument("--vocab", help="a vocabulary. Default: one is learned")
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--vocab-mb", type=float, default=20.0, help="of text a language, to learn it from")
     parser.add_argument("--dimensions", type=int, default=768, help="of static vectors")
@@ -429,7 +429,7 @@ def main() -> int:
     parser.add_argument("--contexts", type=int, default=20, help="sentences of a word at most; 0: words alone only")
     parser.add_argument("--dev-words", type=int, default=1000, help="words a language that a layer is chosen on")
     parser.add_argument("--workers", type=int, default=1, help="threads of Word2Vec and GloVe")
-    parser.add_argument("--only", nargs="+", choices=STAGES, default=STAGES, help="stages; left out: all")
+    parser.add_argument("--only", nargs="+", choices=STAGES, default=STAGES, help="stages. Default: all")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quiet", action="store_true")

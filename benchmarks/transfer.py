@@ -3,7 +3,7 @@
     python benchmarks/transfer.py DATA [--size base] [--epochs 10] [--rounds 3] [--device auto] [--job ner] …
 
 DATA has ``ud/en_ewt-ud-train.conllu.xz`` (and dev) and ``wikiann/train-en.tsv.xz`` (and dev). The encoder is new and
-its vocabulary is learnt from the same sentences: only time is measured here.
+its vocabulary is learned from the same sentences: only time is measured here.
 
 First each job as a user has it, from examples to the best epoch, dev included: on a GPU steps are recorded, which is in
 the time. Then rounds of one epoch of tagging each, one after the other so that all have the same machine: ours

@@ -134,7 +134,7 @@ def compared(pages: list[Page], reference: str | None) -> Table:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dump", type=Path, help="a pages-articles dump; left out: a synthetic one")
+    parser.add_argument("--dump", type=Path, help="a pages-articles dump. Default: a synthetic one")
     parser.add_argument("--megabytes", type=float, default=4, help="size of the synthetic dump")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

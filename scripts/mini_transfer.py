@@ -1,4 +1,4 @@
-"""What isoglot-mini has in other languages of a task learnt in English: the card's tables from ``isoglot transfer``.
+"""What isoglot-mini has in other languages of a task learned in English: the card's tables from ``isoglot transfer``.
 
 A folder holds the output of ``isoglot transfer ner|parse|nli … --json`` as ``ner.json``, ``parse.json``, ``nli.json``.
 Scores are means over the best settings of the grid, with intervals; of several, a setting by itself has none.

@@ -107,7 +107,7 @@ def test_words_that_training_knew_can_be_left_out_of_the_test(run, folder: Path,
         assert f"Test dictionary: {Coverage(**metrics['test_dictionary'])}" in said
         forward = metrics["layers"][0]["after"][0]
         words, others = (forward[name] for name in ("queries", "other_spelling_queries"))
-        assert "All entries / spelt differently, after the map: " in said
+        assert "All entries / spelled differently, after the map: " in said
         assert said.count(f" % of {words} / {others} words") == 2
         assert "other_spelling_p@1" in (tmp_path / "map" / "metrics.csv").read_text()
     both = run(*command, "--leave-out-known", "--allow-leak")

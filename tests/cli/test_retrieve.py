@@ -233,7 +233,7 @@ def test_words_through_a_map(words, tmp_path: Path, retrieve_folder: Path):
         assert "vectors  100.0 / 100.0  100.0 / 100.0" in result.out
         assert "x.vec-y.vec: 6 of 6 entries have both words (6 of 6 source words)" in result.out
         both = "100.0 % / 100.0 % of 12 / 12 words"  # 6 source words, 6 target words
-        assert f"x.vec-y.vec, all entries / spelt differently, words of both sides: {both}" in result.out
+        assert f"x.vec-y.vec, all entries / spelled differently, words of both sides: {both}" in result.out
     metrics = read_json(tmp_path / "out" / "metrics.json")["pairs"][0]
     assert metrics["coverage"]["entries_found"] == 6
     assert metrics["layers"][0]["scores"][0]["candidates"] == 12

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.report.heatmap import RAMP, colour, contrast, heat_map, ink
+from isoglot.report.heatmap import RAMP, color, contrast, heat_map, ink
 
 VALUE = st.one_of(st.none(), st.just(float("nan")), st.floats(-2, 2))
 
@@ -44,7 +44,7 @@ def test_a_number_stands_in_its_cell_and_a_missing_one_is_hatched():
     drawing = drawn([[0.25, None], [float("nan"), 1.0]], scale="CKA")
     found = [(fill, said) for *_, fill, said in cells(drawing)]
     assert found == [
-        (colour(0.25, 0, 1), "r0, c0: 0.25"),
+        (color(0.25, 0, 1), "r0, c0: 0.25"),
         ("url(#gap)", "r0, c1: none"),
         ("url(#gap)", "r1, c0: none"),
         (RAMP[-1], "r1, c1: 1.00"),
@@ -65,14 +65,14 @@ def test_many_columns_scroll_and_drop_their_numbers():
 
 @given(st.floats(0, 1))
 def test_numbers_can_be_read_on_every_colour(value):
-    ground = colour(value, 0, 1)
+    ground = color(value, 0, 1)
     assert contrast(ink(ground), ground) >= 4.5
 
 
 def test_the_scale_darkens_all_the_way():
-    lightness = [contrast(colour(n / 100, 0, 1), "#000000") for n in range(101)]
+    lightness = [contrast(color(n / 100, 0, 1), "#000000") for n in range(101)]
     assert all(one > other for one, other in itertools.pairwise(lightness))
-    assert colour(0.3, 1.0, 1.0) == RAMP[0]
+    assert color(0.3, 1.0, 1.0) == RAMP[0]
 
 
 def test_marked_cells_have_a_frame():

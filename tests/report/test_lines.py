@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.report.lines import COLOURS, Line, line_chart, spread
+from isoglot.report.lines import COLORS, Line, line_chart, spread
 
 VALUE = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -102,4 +102,4 @@ def test_what_is_said_is_escaped():
     drawing = line_chart([Line(name="<b>", points=[(0, 1)])], across="a & b", up="y")
     assert "<b>" not in drawing
     assert "&lt;b&gt;" in drawing
-    assert len(set(COLOURS)) == len(COLOURS)
+    assert len(set(COLORS)) == len(COLORS)

@@ -54,13 +54,13 @@ def test_lines_are_named(codes, names):
     assert shown["name"] == names
     assert len(codes) <= MOST or "mean" in names
     assert shown["axis"] == ["α, at layer 3 (1: from mean to mean)", "accuracy on test"]
-    assert shown["note"] == ["nli, learnt in en; the title has the best of 2 by the test itself: not zero-shot"]
+    assert shown["note"] == ["nli, learned in en; the title has the best of 2 by the test itself: not zero-shot"]
 
 
 @pytest.mark.parametrize("codes", [["de"], ["de", "fr"]])
 def test_one_shift_of_each_language_saw_no_label(codes):
     shown = texts(shift_svg(outcome(codes, [(3, 1.0, 30)])))
-    assert shown["note"] == ["nli, learnt in en; no label of these languages was seen"]
+    assert shown["note"] == ["nli, learned in en; no label of these languages was seen"]
     assert "best of" not in " ".join(shown["title"])
 
 
@@ -68,7 +68,7 @@ def test_a_language_that_was_learned_from_is_not_zero_shot():
     found = outcome(["de", "fr"], [(3, 1.0, 30)])
     rows = tuple(replace(row, learned_from=row.language == "de") for row in found.rows)
     shown = texts(shift_svg(replace(found, rows=rows)))
-    assert shown["note"] == ["nli, learnt in en and de; it is not zero-shot for languages that were learnt from"]
+    assert shown["note"] == ["nli, learned in en and de; it is not zero-shot for languages that were learned from"]
 
 
 def test_the_title_is_the_finding():
@@ -88,7 +88,7 @@ def test_what_dev_chose_is_drawn_from_dev_and_said():
     shown = texts(shift_svg(found))
     assert "best of" not in " ".join(shown["title"])
     assert shown["axis"][1] == "accuracy on dev of the language itself"
-    assert shown["note"] == ["nli, learnt in en; α chosen on that dev set: not zero-shot"]
+    assert shown["note"] == ["nli, learned in en; α chosen on that dev set: not zero-shot"]
 
 
 def test_a_rule_has_another_alpha_for_each_language():

@@ -17,7 +17,7 @@ from isoglot.languages.twins import shift
 from isoglot.report.scatter import Point, scatter
 from isoglot.report.steer import (
     at_layer,
-    coloured,
+    colored,
     example_cell,
     most_switched,
     sweep_finding,
@@ -207,7 +207,7 @@ def test_letters_without_a_font_are_shown_as_what_they_stand_for():
 
 
 def test_coloured_text_is_escaped(sweep: Sweep):
-    shown = coloured(sweep.translations[Cell(0, 1.0)], 0)
+    shown = colored(sweep.translations[Cell(0, 1.0)], 0)
     assert "<span class='switched'" in shown
     assert "&lt;" in shown
     assert "<sees>" not in shown
@@ -365,7 +365,7 @@ def test_a_way_has_one_colour_on_the_page_and_all_are_drawn(trade: TradeOff):
     first, second = found[: len(found) // 2], found[len(found) // 2 :]
     assert first == second
     assert [name for _, name in first] == ["as it is", *ways]
-    assert len({colour for colour, _ in first}) == 7
+    assert len({color for color, _ in first}) == 7
     more = replace(wide, rows=(*wide.rows, traded("shift, alpha 2", 0.5, 0.3)))
     assert "Not drawn, for they stay lowest: as it is." in erase_page([more, more], more, saved="")
 

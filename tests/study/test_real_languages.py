@@ -1,4 +1,4 @@
-"""Sentences shifted and translations found, with a small encoder that has learnt nothing."""
+"""Sentences shifted and translations found, with a small encoder that has learned nothing."""
 
 from __future__ import annotations
 

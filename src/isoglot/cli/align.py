@@ -169,7 +169,7 @@ def types(
         Literal["keep", "lower"], typer.Option("--case", help="How words of the text are looked up; MUSE's are lower.")
     ] = "lower",
     contexts: Annotated[
-        int | None, typer.Option("--contexts", min=1, help="Sentences of a word at most; left out: all.")
+        int | None, typer.Option("--contexts", min=1, help="Sentences of a word at most. Default: all.")
     ] = None,
     method: Method = "procrustes",
     normalize: Normalize = None,
@@ -288,7 +288,7 @@ def apply(
     ],
     out: VectorsOut,
     layer: Annotated[
-        int | None, typer.Option("--layer", min=0, help="The layer to map; left out: the one the map is of.")
+        int | None, typer.Option("--layer", min=0, help="The layer to map. Default: the one the map is of.")
     ] = None,
     side: Annotated[Literal["source", "target"], typer.Option("--side", help="Whose vectors they are.")] = "source",
     into: Annotated[

@@ -29,11 +29,11 @@ Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
     typer.Option(
         "--segment",
-        help="How text is cut into words; left out: auto, or blanks where links are given: they count words.",
+        help="How text is cut into words. Default: auto, or blanks where links are given: they count words.",
     ),
 ]
 Aligner = Annotated[
-    Path | None, typer.Option("--aligner", metavar="PATH", help="One that align links wrote; left out: it learns here.")
+    Path | None, typer.Option("--aligner", metavar="PATH", help="One that align links wrote. Default: it learns here.")
 ]
 
 

@@ -33,7 +33,7 @@ def dictionary(
     links: Annotated[
         Path | None,
         typer.Option(
-            "--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh); left out: aligned here."
+            "--links", metavar="FILE", help="Which word is which, as 0-0 1-2 (Pharaoh). Default: aligned here."
         ),
     ] = None,
     segment: Segment = None,

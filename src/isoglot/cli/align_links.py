@@ -61,7 +61,7 @@ def links(
         Literal["intersection", "union", "grow-diag", "grow-diag-final-and"] | None,
         typer.Option(
             "--method",
-            help="How the two directions are made one; left out: grow-diag-final-and, with a model intersection.",
+            help="How the two directions are made one. Default: grow-diag-final-and, with a model intersection.",
         ),
     ] = None,
     model: Model = None,

@@ -41,7 +41,7 @@ Dictionary = Annotated[
 ]
 TestDictionary = Annotated[
     list[str] | None,
-    typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on; left out: a fifth is held out."),
+    typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on. Default: a fifth is held out."),
 ]
 Parallel = Annotated[
     list[str] | None,
@@ -49,7 +49,7 @@ Parallel = Annotated[
 ]
 TestParallel = Annotated[
     list[str] | None,
-    typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on; left out: a fifth is held out."),
+    typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on. Default: a fifth is held out."),
 ]
 
 
@@ -57,14 +57,14 @@ def count_option(which: str, builtin: int) -> object:
     """The option ``--sentences``: which they are, and how many built-in ones where nobody says how many.
 
     >>> count_option("The first N", 2000).help
-    'The first N; left out: 2,000 built-in ones, or all of files.'
+    'The first N. Default: 2,000 built-in ones, or all of files.'
     """
     return typer.Option(
         "--sentences",
         metavar="N",
         min=2,
         max=1_000_000,
-        help=f"{which}; left out: {builtin:,} built-in ones, or all of files.",
+        help=f"{which}. Default: {builtin:,} built-in ones, or all of files.",
     )
 
 
@@ -163,7 +163,7 @@ def run_alignment(
         inputs: Files to put on record.
         device: Where to compute.
         output: Where to say what was found.
-        load: Opens what was named, on a device; left out: encoders alone.
+        load: Opens what was named, on a device. Default: encoders alone.
     """
     from tempfile import TemporaryDirectory
 
@@ -210,7 +210,7 @@ def run_alignment(
 
 
 def _of_words(result: Alignment) -> list[str]:
-    """Of words: how many were found, how many left out, and P@1 without those spelt the same as their translation."""
+    """Of words: how many were found, how many left out, and P@1 without those spelled the same as their translation."""
     from isoglot.retrieve.dictionaries import Coverage
     from isoglot.retrieve.metrics import in_words
 
@@ -232,7 +232,7 @@ def _of_words(result: Alignment) -> list[str]:
             queries, other = scores.other_spelling
             rest = None if other is None else other.value
             said = in_words(scores.precision[1].value, scores.queries, rest, queries)
-            lines.append(f"All entries / spelt differently, {when} the map: {said}")
+            lines.append(f"All entries / spelled differently, {when} the map: {said}")
     return lines
 
 

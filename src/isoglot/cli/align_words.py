@@ -52,18 +52,18 @@ def words(
         typer.Option(
             "--links",
             metavar="FILE",
-            help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair; left out: aligned.",
+            help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned.",
         ),
     ] = None,
     aligner: Aligner = None,
     segment: Annotated[
         Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
-        typer.Option("--segment", help="How text is cut into words, without --links; left out: auto."),
+        typer.Option("--segment", help="How text is cut into words, without --links. Default: auto."),
     ] = None,
     test_parallel: TestParallel = None,
     test_links: Annotated[
         Path | None,
-        typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel; left out: aligned, too."),
+        typer.Option("--test-links", metavar="FILE", help="The links of --test-parallel. Default: aligned, too."),
     ] = None,
     langs: Langs = None,
     sentences: Count = None,

@@ -64,7 +64,7 @@ Parallel = Annotated[
     typer.Option(
         "--parallel",
         metavar="LANG=FILE",
-        help="Sentences line by line; twice, the first side's first. Or one table.tsv. Left out: built-in ones.",
+        help="Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
     ),
 ]
 Count = Annotated[
@@ -74,7 +74,7 @@ Count = Annotated[
         metavar="N",
         min=4,
         max=1_000_000,
-        help="The first N; left out: 500 built-in ones, or all of files.",
+        help="The first N. Default: 500 built-in ones, or all of files.",
     ),
 ]
 Measures = Annotated[
@@ -94,7 +94,7 @@ def models(
     ] = None,
     other: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL_B", callback=open_run, help="Reads the second; left out: MODEL_A reads both."),
+        typer.Argument(metavar="MODEL_B", callback=open_run, help="Reads the second. Default: MODEL_A reads both."),
     ] = None,
     parallel: Parallel = None,
     langs: Langs = None,

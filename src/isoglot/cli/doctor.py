@@ -30,7 +30,7 @@ def doctor(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show versions, devices, the encoder that comes along and optional parts; measure how fast the device is."""
+    """Show versions, devices, the bundled encoder and optional parts; measure how fast the device is."""
     from isoglot.core.doctor import check_up
     from isoglot.model.load import embedded
 

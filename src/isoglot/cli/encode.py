@@ -43,7 +43,7 @@ def encode(
             "--pool",
             help="A row is the mean of a sentence's subwords (special tokens left out), its first token, what the "
             "modules of a sentence-transformers model make of it, a word (mean or first of its subwords), a word type "
-            "(mean over its contexts), or without --text the bare embedding of a word of one subword. Left out: model "
+            "(mean over its contexts), or without --text the bare embedding of a word of one subword. Default: model "
             "where there are such modules, else mean.",
         ),
     ] = None,
@@ -58,15 +58,15 @@ def encode(
         ),
     ] = None,
     length: Annotated[
-        int | None, typer.Option("--length", min=3, help="Tokens of a sentence at most; left out: the encoder's.")
+        int | None, typer.Option("--length", min=3, help="Tokens of a sentence at most. Default: the encoder's.")
     ] = None,
     batch_tokens: Annotated[
-        int | None, typer.Option("--batch-tokens", min=1, help="Tokens of a batch; left out: what suits the device.")
+        int | None, typer.Option("--batch-tokens", min=1, help="Tokens of a batch. Default: what suits the device.")
     ] = None,
     precision: Annotated[
         Literal["float32", "bfloat16"], typer.Option("--precision", help="What the encoder computes in.")
     ] = "float32",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with work that was cut short.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume interrupted work.")] = False,
     weights: Weights = "best",
     device: Device = "auto",
     json: Json = False,

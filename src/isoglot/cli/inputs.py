@@ -224,7 +224,7 @@ def read_sets(
     Args:
         parallel: What the user typed.
         langs: Which languages of a table or folder, with commas between.
-        limit: Only the first so many rows.
+        limit: Only the first N rows.
         pairs: Whether lines of a file for each language are pairs of texts.
 
     Raises:

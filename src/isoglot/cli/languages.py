@@ -31,7 +31,7 @@ Register = Literal["both", "encyclopaedic", "conversational"]
 RegisterOption = Annotated[Register, typer.Option("--register", help="The register: third person, or I and you.")]
 
 NAMES = {"en": "English", "fr": "French", "de": "German", "ru": "Russian", "zh": "Chinese"}
-COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green", "bright_magenta")
+COLORS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green", "bright_magenta")
 
 
 @app.command("list", epilog="Example: isoglot languages list --json")
@@ -71,7 +71,7 @@ def sample(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Print the same meaning in several languages, with a gloss; what translates what has one colour."""
+    """Print the same meaning in several languages, with a gloss; what translates what has one color."""
     from itertools import islice
 
     from rich.console import Group
@@ -238,10 +238,10 @@ def _coloured(sentence: Sentence, clauses: set[int]) -> Text:
 
 
 def _colour(unit: int, clauses: set[int]) -> str:
-    """One colour for all words of a phrase, in every language, and one for each adverbial; none for function words."""
+    """One color for all words of a phrase, in every language, and one for each adverbial; none for function words."""
     from isoglot.languages.meaning import FREQUENCY, MANNER, TIME
 
     if unit < 0:
         return ""
     adverbial = unit // 8 in clauses and unit % 8 in {TIME, FREQUENCY, MANNER}
-    return COLOURS[(unit // 8 + (unit % 8 + 3 if adverbial else 0)) % len(COLOURS)]
+    return COLORS[(unit // 8 + (unit % 8 + 3 if adverbial else 0)) % len(COLORS)]

@@ -35,11 +35,11 @@ Layer = Annotated[
 ]
 RuleOption = Annotated[
     Literal["auto", "argmax", "softmax"] | None,
-    typer.Option("--rule", help="A word's best, or all above a threshold, with --model; left out: auto."),
+    typer.Option("--rule", help="A word's best, or all above a threshold, with --model. Default: auto."),
 ]
 CenterOption = Annotated[
     Literal["auto", "mean", "none"] | None,
-    typer.Option("--center", help="Whether languages' means are removed, with --model; left out: auto."),
+    typer.Option("--center", help="Whether languages' means are removed, with --model. Default: auto."),
 ]
 DevParallel = Annotated[
     list[str] | None,

@@ -31,8 +31,7 @@ VERBS = {
     "share a space.",
     "diagnose": "Check an encoder: which layer to use, which languages are poorly aligned, what would improve it "
     "for free.",
-    "doctor": "Show versions, devices, the encoder that comes along and optional parts; measure how fast the device"
-    " is.",
+    "doctor": "Show versions, devices, the bundled encoder and optional parts; measure how fast the device is.",
     "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
     "encode": "Write an encoder's layers for every sentence, word or word type of a file.",
     "export": "Write an encoder as a BERT or ModernBERT with its tokenizer, for from_pretrained to open; or packed "

@@ -134,7 +134,7 @@ SentencePoolOfModel = Annotated[
     typer.Option(
         "--pool",
         help="A sentence is the mean of its subwords (special tokens left out), its first token, or what the modules "
-        "of a sentence-transformers model make of it; left out: model where there are such modules, else mean.",
+        "of a sentence-transformers model make of it. Default: model where there are such modules, else mean.",
     ),
 ]
 

@@ -41,7 +41,7 @@ class Output:
 
     @property
     def progress(self) -> Progress:
-        """Where long work shows how far it is (standard error)."""
+        """Progress reporter, on standard error."""
         return choose_progress(quiet=self.quiet)
 
     def say(self, text: str = "") -> None:

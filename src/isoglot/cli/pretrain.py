@@ -61,7 +61,7 @@ def pretrain(
             "--parallel", metavar="LANG=PATH", help="Sentences line by line, for TLM on pairs. May be repeated."
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     stop_after: Annotated[
         str | None,
         typer.Option(

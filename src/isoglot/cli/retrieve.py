@@ -92,7 +92,7 @@ Methods = Annotated[
     typer.Option(
         "--method",
         metavar="NAME",
-        help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated; left out: cosine and csls.",
+        help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and csls.",
     ),
 ]
 Centers = Annotated[
@@ -100,12 +100,12 @@ Centers = Annotated[
     typer.Option(
         "--center",
         metavar="NAME",
-        help="none: vectors as they are; mean: each language's mean removed. Left out: both.",
+        help="none: vectors as they are; mean: each language's mean removed. Default: both.",
     ),
 ]
 Count = Annotated[
     int | None,
-    typer.Option("--sentences", metavar="N", min=1, help="The first N; left out: 500 built-in ones, or all of files."),
+    typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: 500 built-in ones, or all of files."),
 ]
 Rows = Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")]
 Neighborhood = Annotated[

@@ -54,7 +54,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
 
 
 def spelling(pair: PairScores) -> str:
-    """P@1 where it is best, of all words and of those without a translation spelt the same: both directions' mean."""
+    """P@1 where it is best, of all words and of those without a translation spelled the same: both directions' mean."""
     from isoglot.retrieve.metrics import in_words
 
     best = pair.best
@@ -64,7 +64,7 @@ def spelling(pair: PairScores) -> str:
     words = sum(other.queries for other in others)
     other = sum(found) / len(found) if found else None
     total = sum(each.queries for each in scores)
-    return f"all entries / spelt differently, words of both sides: {in_words(best.value, total, other, words)}"
+    return f"all entries / spelled differently, words of both sides: {in_words(best.value, total, other, words)}"
 
 
 def _layer_name(layer: int | None) -> str:

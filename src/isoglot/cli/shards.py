@@ -35,16 +35,14 @@ def build(
         typer.Option("--domain", metavar="NAME", help="Where the text is from, such as wiki; recorded for recipes."),
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option("--sentences", min=1, help="The first so many; a prefix of a larger build.")
+        int | None, typer.Option("--sentences", min=1, help="The first N; a prefix of a larger build.")
     ] = None,
     dev_share: Annotated[
         float, typer.Option("--dev-share", min=0, max=0.99, help="Share of the documents set apart for dev.")
     ] = 0.01,
     workers: Annotated[
         int | None,
-        typer.Option(
-            "--workers", metavar="N", min=1, max=256, help="Processes that share the work; left out: by size."
-        ),
+        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that share the work. Default: by size."),
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Begin anew, whatever is in the folder.")] = False,
     max_line: MaxLine = MAX_LINE,

@@ -50,7 +50,7 @@ def train(
         int,
         typer.Option("--workers", metavar="N", min=1, max=256, help="Threads. GloVe's result does not depend on them."),
     ] = 1,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the work in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the work in --out.")] = False,
     settings: Settings = None,
     seed: Seed = 0,
     json: Json = False,
@@ -99,12 +99,10 @@ def vectors(
     out: FileOut,
     words: Annotated[
         Path | None,
-        typer.Option("--words", metavar="FILE", help="Words, one a line; left out: all that the model has."),
+        typer.Option("--words", metavar="FILE", help="Words, one a line. Default: all that the model has."),
     ] = None,
     lang: Annotated[str | None, typer.Option("--lang", metavar="LANG", help="The language of the words.")] = None,
-    first: Annotated[
-        int | None, typer.Option("--first", metavar="N", min=1, help="Only the first so many vectors.")
-    ] = None,
+    first: Annotated[int | None, typer.Option("--first", metavar="N", min=1, help="Only the first N vectors.")] = None,
     same_as: Annotated[
         Path | None,
         typer.Option("--same-as", metavar="FILE", help="Only words that this .vec has, too: a fair comparison."),

@@ -344,7 +344,7 @@ def wikipedia(
     out: FileOut,
     lang: Annotated[
         str | None,
-        typer.Option("--lang", "--language", metavar="LANG", help="Language of the text; left out: the dump's own."),
+        typer.Option("--lang", "--language", metavar="LANG", help="Language of the text. Default: the dump's own."),
     ] = None,
     min_words: Annotated[
         int, typer.Option("--min-words", min=0, help="Skip articles with fewer words (characters in Chinese or Thai).")

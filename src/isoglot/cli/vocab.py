@@ -80,7 +80,7 @@ def train(
         ),
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option("--sentences", min=1, help="Use the first so many lines of each language.")
+        int | None, typer.Option("--sentences", min=1, help="Use the first N lines of each language.")
     ] = None,
     keep: Annotated[
         Literal["band", "true-friends", "false-friends"] | None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.report.axes import round_step, rounded_up, ticks
-from isoglot.report.lines import COLOURS
+from isoglot.report.lines import COLORS
 from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def bar_chart(groups: Mapping[str, Mapping[str, Bar]], *, across: str, width: in
         parts.append(f"<text x='{left - 8}' y='{middle:.1f}' class='tick' text-anchor='end'>{escape(name)}</text>")
         for place, kind in enumerate(kinds):
             if kind in bars:
-                parts.append(_drawn(bars[kind], x, first + place * _BAR, COLOURS[place % len(COLOURS)], kind))
+                parts.append(_drawn(bars[kind], x, first + place * _BAR, COLORS[place % len(COLORS)], kind))
     parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{top}' y2='{foot}' stroke='#323f4b'/>")
     center = left + inside / 2
     parts.append(f"<text x='{center:.1f}' y='{foot + 38}' class='axis' text-anchor='middle'>{escape(across)}</text>")
@@ -79,17 +79,17 @@ def _legend(kinds: Sequence[str], left: int, width: int) -> tuple[list[str], int
         wide = 34 + 7.2 * len(kind)
         if start + wide > width and start > left:
             start, row = float(left), row + 1
-        colour, y = COLOURS[place % len(COLOURS)], 8 + _ROW * row
-        parts.append(f"<rect x='{start:.1f}' y='{y}' width='11' height='11' fill='{colour}'/>")
-        parts.append(f"<text x='{start + 16:.1f}' y='{y + 10}' class='name' fill='{colour}'>{escape(kind)}</text>")
+        color, y = COLORS[place % len(COLORS)], 8 + _ROW * row
+        parts.append(f"<rect x='{start:.1f}' y='{y}' width='11' height='11' fill='{color}'/>")
+        parts.append(f"<text x='{start + 16:.1f}' y='{y + 10}' class='name' fill='{color}'>{escape(kind)}</text>")
         start += wide
     return parts, _TOP + _ROW * row
 
 
-def _drawn(bar: Bar, place: Callable[[float], float], top: float, colour: str, kind: str) -> str:
+def _drawn(bar: Bar, place: Callable[[float], float], top: float, color: str, kind: str) -> str:
     start, end = sorted((place(0.0), place(bar.value)))
     found = (
-        f"<rect x='{start:.1f}' y='{top:.1f}' width='{max(end - start, 0.8):.1f}' height='{_BAR - 2}' fill='{colour}'>"
+        f"<rect x='{start:.1f}' y='{top:.1f}' width='{max(end - start, 0.8):.1f}' height='{_BAR - 2}' fill='{color}'>"
         f"<title>{escape(kind)}: {bar.value:.3g}</title></rect>"
     )
     if bar.low is not None and bar.high is not None:

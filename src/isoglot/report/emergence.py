@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isoglot.compare.emergence import KEEP_ALL
 from isoglot.compare.measures.registry import find_measure
 from isoglot.report.compare import MAIN
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
 from isoglot.represent.extraction import cut_in_words
@@ -65,7 +65,7 @@ def _ordered(result: Emergence) -> list[str]:
 
 def _section(result: Emergence, name: str) -> Section:
     measure = find_measure(name)
-    shown = chosen_layers(result.layers, len(COLOURS))
+    shown = chosen_layers(result.layers, len(COLORS))
     skipped = "" if len(shown) == len(result.layers) else f" {len(shown)} of {len(result.layers)} layers are drawn."
     rows = [
         [f"{moment.step:,}", *(f"{moment.values[name][layer]:z.3f}" for layer in result.layers)]
@@ -91,7 +91,7 @@ def _curve(result: Emergence, name: str) -> str:
             name=f"layer {layer}",
             points=[(place, moment.values[name][layer]) for place, moment in zip(places, result.moments, strict=True)],
         )
-        for layer in chosen_layers(result.layers, len(COLOURS))
+        for layer in chosen_layers(result.layers, len(COLORS))
     ]
     across = "text seen, million tokens" if counted else "step"
     return line_chart(lines, across=across, up=find_measure(name).title)

@@ -7,7 +7,7 @@ from math import ceil, floor, isnan
 from typing import TYPE_CHECKING
 
 from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
-from isoglot.report.lines import COLOURS, DASHES, spread
+from isoglot.report.lines import COLORS, DASHES, spread
 from isoglot.report.markup import escape
 from isoglot.report.page import Figure, Section, page
 from isoglot.report.svg_file import svg_file
@@ -258,7 +258,7 @@ def _interaction(outcome: OutcomeAnalysis, untrained: Sequence[LevelMean]) -> st
         nudge = 5 * (number - (len(lines) - 1) / 2)
         places = [(axes.x(orders.index(one.levels[1])) + nudge, one) for one in line]
         parts += _marked_line(axes, scale, places, number)
-        parts.append(_text(LEFT + axes.width + 10, end + 4, name, "name", fill=COLOURS[number]))
+        parts.append(_text(LEFT + axes.width + 10, end + 4, name, "name", fill=COLORS[number]))
     return _svg(parts, _HEIGHT, f"{scale.title} by word order and anchors")
 
 
@@ -281,7 +281,7 @@ def _main(outcome: OutcomeAnalysis) -> str:
         for step, (x, one) in enumerate(places):
             parts.append(_text(x, foot + 16 + 14 * (step % 2), _level(one), "tick", anchor="middle"))
         middle = sum(x for x, _ in places) / len(places)
-        parts.append(_text(middle, foot + 52, _name(factor), "name", anchor="middle", fill=COLOURS[number]))
+        parts.append(_text(middle, foot + 52, _name(factor), "name", anchor="middle", fill=COLORS[number]))
         at += len(means) + 1
     return _svg(parts, _HEIGHT, f"{scale.title} by the levels of each factor")
 
@@ -309,7 +309,7 @@ def _bars(analysis: VarianceAnalysis) -> str:
     for number, (name, share, interval, stated) in enumerate(rows):
         y = 14 + tall * number
         end = left + 100 * share / top * wide
-        fill = COLOURS[1] if stated else COLOURS[0] if interval else "#b8b2a3"
+        fill = COLORS[1] if stated else COLORS[0] if interval else "#b8b2a3"
         parts.append(_text(left - 8, y + 15, name, "name" if stated else "tick", anchor="end"))
         parts.append(f"<rect x='{left}' y='{y + 3}' width='{end - left:.1f}' height='{tall - 8}' fill='{fill}'/>")
         if interval:
@@ -362,7 +362,7 @@ def _frame(axes: Axes, scale: _Scale, names: Sequence[tuple[float, str]], across
 
 def _marked_line(axes: Axes, scale: _Scale, places: Sequence[tuple[float, LevelMean]], number: int) -> list[str]:
     """Means joined by a line, with their intervals; colors, dashes and marks differ from line to line."""
-    color = COLOURS[number % len(COLOURS)]
+    color = COLORS[number % len(COLORS)]
     points = [(x, axes.y(scale.shown(one.mean))) for x, one in places]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dash = DASHES[number % len(DASHES)]

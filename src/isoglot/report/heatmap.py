@@ -1,4 +1,4 @@
-"""A heat map as SVG: rows by columns, the colour and the number in each cell, a bar that says what colours mean.
+"""A heat map as SVG: rows by columns, the color and the number in each cell, a bar that says what colors mean.
 
 Like the line chart it needs no drawing library and is the same bytes for the same numbers.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 # ColorBrewer's YlGnBu: light is low, dark is high, and lightness falls all the way, so that it is read the same by the
-# colour-blind and from a black and white print.
+# color-blind and from a black and white print.
 RAMP = ("#ffffd9", "#edf8b1", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#253494", "#081d58")
 _DARK, _LIGHT = "#000000", "#ffffff"  # the better of the two has a contrast of at least 4.5 on any ground
 _LETTER = 6.9  # about the width of a letter at 12.5 px
@@ -41,7 +41,7 @@ def heat_map(
     scale: str = "",
     width: int = 720,
 ) -> str:
-    """Draw a table of numbers as colours.
+    """Draw a table of numbers as colors.
 
     Args:
         rows: The rows' names, from the top down.
@@ -49,11 +49,11 @@ def heat_map(
         values: A row of cells for each row; None or NaN is a missing cell, which is hatched.
         across: What the columns are.
         up: What the rows are.
-        low: The value of the lightest colour; values below it have the same.
-        high: The value of the darkest colour.
+        low: The value of the lightest color; values below it have the same.
+        high: The value of the darkest color.
         form: How numbers are written, as in ``format(value, form)``.
         marked: Cells to put a frame around, as (row, column) from 0; the caption says why.
-        scale: What the numbers are, in a word or two, above the colour bar.
+        scale: What the numbers are, in a word or two, above the color bar.
         width: The least width of the drawing; one with more columns than fit is wider, and scrolls.
 
     Returns:
@@ -87,10 +87,10 @@ def heat_map(
     )
 
 
-def colour(value: float, low: float, high: float) -> str:
-    """The colour of a value between two ends.
+def color(value: float, low: float, high: float) -> str:
+    """The color of a value between two ends.
 
-    >>> colour(0.0, 0.0, 1.0), colour(1.0, 0.0, 1.0), colour(7.0, 0.0, 1.0)
+    >>> color(0.0, 0.0, 1.0), color(1.0, 0.0, 1.0), color(7.0, 0.0, 1.0)
     ('#ffffd9', '#081d58', '#081d58')
     """
     share = 0.0 if high <= low else min(1.0, max(0.0, (value - low) / (high - low)))
@@ -102,7 +102,7 @@ def colour(value: float, low: float, high: float) -> str:
 
 
 def contrast(one: str, other: str) -> float:
-    """How far apart two colours are to the eye, from 1 to 21, as the Web Content Accessibility Guidelines reckon it.
+    """How far apart two colors are to the eye, from 1 to 21, as the Web Content Accessibility Guidelines reckon it.
 
     >>> round(contrast("#000000", "#ffffff"))
     21
@@ -112,7 +112,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def ink(ground: str) -> str:
-    """The text colour, dark or white, that is read better on that ground."""
+    """The text color, dark or white, that is read better on that ground."""
     return max((_DARK, _LIGHT), key=lambda text: contrast(text, ground))
 
 
@@ -142,7 +142,7 @@ class _Plan:
         # What the rows are stands beside them, or above where it is longer than they are tall.
         self.beside = len(up) * _LETTER <= self.grid_height + 20
         self.top = 30.0 if scale or not self.beside else 12.0
-        # A heat map of one row is still as tall as its colour bar.
+        # A heat map of one row is still as tall as its color bar.
         self.bar_height = max(self.grid_height, 90.0)
         texts = [format(value, form) for row in values for value in row if value is not None and _known(value)]
         self.numbers = max((len(text) for text in texts), default=0) * _LETTER + 5 <= self.cell
@@ -170,7 +170,7 @@ def _cell(plan: _Plan, at: tuple[int, int], value: float | None, low: float, hig
     box = f"x='{x:.1f}' y='{y:.1f}' width='{plan.cell:.1f}' height='{plan.tall:.1f}' stroke='#fff'"
     if value is None or not isfinite(value):
         return f"<rect {box} fill='url(#gap)'><title>{escape(name)}: none</title></rect>"
-    fill, text = colour(value, low, high), format(value, form)
+    fill, text = color(value, low, high), format(value, form)
     number = (
         f"<text x='{x + plan.cell / 2:.1f}' y='{y + plan.tall / 2 + 4:.1f}' font-size='12' text-anchor='middle' "
         f"fill='{ink(fill)}' pointer-events='none'>{escape(text)}</text>"
@@ -181,7 +181,7 @@ def _cell(plan: _Plan, at: tuple[int, int], value: float | None, low: float, hig
 
 
 def _outline(plan: _Plan) -> str:
-    """The lightest colour is near the paper's: a line says where the map ends."""
+    """The lightest color is near the paper's: a line says where the map ends."""
     return (
         f"<rect x='{plan.left:.1f}' y='{plan.top:.1f}' width='{plan.grid_width:.1f}' "
         f"height='{plan.grid_height:.1f}' fill='none' stroke='#dedad0'/>"
@@ -189,7 +189,7 @@ def _outline(plan: _Plan) -> str:
 
 
 def _frame(plan: _Plan, at: tuple[int, int]) -> str:
-    """Dark with a white line inside it, to be seen on every colour."""
+    """Dark with a white line inside it, to be seen on every color."""
     x, y = plan.x(at[1]), plan.y(at[0])
     return "".join(
         f"<rect x='{x + inset:.1f}' y='{y + inset:.1f}' width='{plan.cell - 2 * inset:.1f}' "
@@ -226,11 +226,11 @@ def _names(plan: _Plan, rows: Sequence[str], columns: Sequence[str], across: str
 
 
 def _bar(plan: _Plan, low: float, high: float, form: str, scale: str) -> list[str]:
-    """The colour bar, the high end at the top."""
+    """The color bar, the high end at the top."""
     step = plan.bar_height / _STEPS
     parts = [
         f"<rect x='{plan.bar:.1f}' y='{plan.top + number * step:.2f}' width='{_BAR}' height='{step + 0.5:.2f}' "
-        f"fill='{colour(1 - number / (_STEPS - 1), 0.0, 1.0)}'/>"
+        f"fill='{color(1 - number / (_STEPS - 1), 0.0, 1.0)}'/>"
         for number in range(_STEPS)
     ]
     parts.append(

@@ -1,4 +1,4 @@
-"""A line chart as SVG: a title that states the finding, labelled axes, and each line's name at its end.
+"""A line chart as SVG: a title that states the finding, labeled axes, and each line's name at its end.
 
 It needs no drawing library, scales with the page, and is the same bytes for the same numbers.
 """
@@ -15,8 +15,8 @@ from isoglot.report.markup import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Okabe and Ito's colours, which stay apart for the colour-blind; lines also differ in their dashes, for print.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#9A5B8F", "#5B5B5B", "#B8860B")
+# Okabe and Ito's colors, which stay apart for the color-blind; lines also differ in their dashes, for print.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#9A5B8F", "#5B5B5B", "#B8860B")
 DASHES = ("", "7 4", "2 4", "9 3 2 3", "", "7 4")
 _TOP, _BOTTOM = 20, 52
 _NAME = 13
@@ -30,7 +30,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float, float]] = ()
     """A place on the horizontal axis with what is shaded there, from a value to another: such as an interval."""
-    colour: str | None = None
+    color: str | None = None
     """Left out: by its place among the lines."""
 
 
@@ -48,7 +48,7 @@ def line_chart(
     """Draw lines over the same axes, from 0 up, or from what is below 0.
 
     Args:
-        lines: What to draw, at most six unless they have colours.
+        lines: What to draw, at most six unless they have colors.
         across: What the horizontal axis is, with its unit.
         up: What the vertical axis is, with its unit.
         floor_at: A value to mark with a thin level line, such as chance.
@@ -73,22 +73,22 @@ def line_chart(
             f"<text x='{LEFT + plot.width + 8}' y='{places[-1] + 4:.1f}' class='name' fill='#777'>"
             f"{escape(floor_name)}</text>"
         )
-    colours = [line.colour or COLOURS[number % len(COLOURS)] for number, line in enumerate(lines)]
-    for number, (line, colour, place) in enumerate(zip(lines, colours, places, strict=False)):
+    colors = [line.color or COLORS[number % len(COLORS)] for number, line in enumerate(lines)]
+    for number, (line, color, place) in enumerate(zip(lines, colors, places, strict=False)):
         dash = DASHES[number % len(DASHES)]
         points = [(plot.x(x), plot.y(y)) for x, y in line.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         dots = "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3'/>" for x, y in points) if len(points) < 20 else ""
         if line.band:
-            parts.append(_shaded(plot, line.band, colour))
+            parts.append(_shaded(plot, line.band, color))
         parts.append(
-            f"<g fill='{colour}' stroke='{colour}'><polyline points='{path}' fill='none' stroke-width='2' "
+            f"<g fill='{color}' stroke='{color}'><polyline points='{path}' fill='none' stroke-width='2' "
             f"stroke-dasharray='{dash}'/>{dots}</g><text x='{LEFT + plot.width + 8}' y='{place + 4:.1f}' class='name' "
-            f"fill='{colour}'>{escape(line.name)}</text>"
+            f"fill='{color}'>{escape(line.name)}</text>"
         )
     said = escape(f"{up} over {across}: {', '.join(line.name for line in lines)}")
     legend = "".join(
-        f"<li style='--c:{colour}'>{escape(line.name)}</li>" for line, colour in zip(lines, colours, strict=True)
+        f"<li style='--c:{color}'>{escape(line.name)}</li>" for line, color in zip(lines, colors, strict=True)
     )
     return (
         f"<div class='scroll'><svg viewBox='0 0 {width} {height}' role='img' aria-label='{said}'>{''.join(parts)}</svg>"
@@ -122,10 +122,10 @@ def _axes(lines: Sequence[Line], floor_at: float | None, width: int, height: int
     )
 
 
-def _shaded(plot: Axes, band: Sequence[tuple[float, float, float]], colour: str) -> str:
+def _shaded(plot: Axes, band: Sequence[tuple[float, float, float]], color: str) -> str:
     around = [(x, low) for x, low, _ in band] + [(x, high) for x, _, high in reversed(band)]
     points = " ".join(f"{plot.x(x):.1f},{plot.y(y):.1f}" for x, y in around)
-    return f"<polygon points='{points}' fill='{colour}' fill-opacity='.14'/>"
+    return f"<polygon points='{points}' fill='{color}' fill-opacity='.14'/>"
 
 
 def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list[float]:

@@ -11,7 +11,7 @@ from isoglot.report.svg_file import svg_file
 if TYPE_CHECKING:
     from isoglot.transfer.map_protocol import MapTransfer
 
-_SCORES = {"f1": "F1 of names, %", "las": "labelled attachment (LAS), %", "accuracy": "right, %"}
+_SCORES = {"f1": "F1 of names, %", "las": "labeled attachment (LAS), %", "accuracy": "right, %"}
 
 
 def map_transfer_svg(result: MapTransfer, language: str) -> str:
@@ -27,7 +27,7 @@ def map_transfer_svg(result: MapTransfer, language: str) -> str:
     ]
     seeds = result.lines[0].estimate.over_seeds.seeds
     note = (
-        f"{result.source} learnt on the first layers of one model and new ones above them; {language} read by "
+        f"{result.source} learned on the first layers of one model and new ones above them; {language} read by "
         f"another, {counted(seeds, 'seeds')}"
     )
     up = _SCORES.get(result.metric, result.metric)

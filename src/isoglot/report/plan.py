@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from isoglot.model.plan import SharingPlan
 
-# Okabe and Ito's colours, which stay apart for the colour-blind; private boxes also have a dashed border, for print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+# Okabe and Ito's colors, which stay apart for the color-blind; private boxes also have a dashed border, for print.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _SHARED = "#6b7280"
 _INK = "#1f2937"
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
@@ -57,16 +57,16 @@ def plan_svg(plan: SharingPlan, languages: Sequence[str], *, depth: int, positio
         if row.private:
             for column, language in enumerate(languages):
                 x = left + column * (_COLUMN + _GAP)
-                drawn.append(_box(x, y, _COLUMN, language, _COLOURS[column % len(_COLOURS)], private=True))
+                drawn.append(_box(x, y, _COLUMN, language, _COLORS[column % len(_COLORS)], private=True))
         else:
             drawn.append(_box(left, y, width, "shared", _SHARED, private=False))
         y += _ROW + _SPACE
     for column, language in enumerate(languages):
         x = left + column * (_COLUMN + _GAP) + _COLUMN // 2
-        colour = _COLOURS[column % len(_COLOURS)]
+        color = _COLORS[column % len(_COLORS)]
         drawn += [
-            f"<path d='M{x},{y + 22} L{x},{y + 2} m-5,7 l5,-7 l5,7' fill='none' stroke='{colour}' stroke-width='2'/>",
-            _text(x, y + 40, f"{language} text", size=13, weight="bold", colour=colour, anchor="middle"),
+            f"<path d='M{x},{y + 22} L{x},{y + 2} m-5,7 l5,-7 l5,7' fill='none' stroke='{color}' stroke-width='2'/>",
+            _text(x, y + 40, f"{language} text", size=13, weight="bold", color=color, anchor="middle"),
         ]
     body = "\n".join(drawn)
     return (
@@ -100,17 +100,17 @@ def _rows(plan: SharingPlan, depth: int, *, positions: bool) -> list[_Row]:
     return [*rows, _Row("token embeddings", plan.is_private("emb"))]
 
 
-def _box(x: float, y: float, width: float, text: str, colour: str, *, private: bool) -> str:
+def _box(x: float, y: float, width: float, text: str, color: str, *, private: bool) -> str:
     border = "stroke-dasharray='5 3'" if private else ""
     return (
-        f"<rect x='{x}' y='{y}' width='{width}' height='{_ROW}' rx='5' fill='{colour}' fill-opacity='0.16' "
-        f"stroke='{colour}' stroke-width='1.5' {border}/>"
+        f"<rect x='{x}' y='{y}' width='{width}' height='{_ROW}' rx='5' fill='{color}' fill-opacity='0.16' "
+        f"stroke='{color}' stroke-width='1.5' {border}/>"
         + _text(x + width / 2, y + _ROW / 2 + 4, text, anchor="middle")
     )
 
 
 def _text(
-    x: float, y: float, text: str, *, size: int = 12, weight: str = "normal", colour: str = _INK, anchor: str = "start"
+    x: float, y: float, text: str, *, size: int = 12, weight: str = "normal", color: str = _INK, anchor: str = "start"
 ) -> str:
-    look = f"{_FONT} font-size='{size}' font-weight='{weight}' fill='{colour}' text-anchor='{anchor}'"
+    look = f"{_FONT} font-size='{size}' font-weight='{weight}' fill='{color}' text-anchor='{anchor}'"
     return f"<text x='{x}' y='{y}' {look}>{escape(text)}</text>"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isoglot.diagnose.names import language_name, listed
 from isoglot.report.markup import escape
 from isoglot.report.page import Section, table
-from isoglot.report.steer import LOOKS, coloured
+from isoglot.report.steer import LOOKS, colored
 
 if TYPE_CHECKING:
     from isoglot.study.demo.real_languages import RealLanguages
@@ -35,7 +35,7 @@ def _shifted(seen: RealLanguages) -> Section:
     blocks = []
     for number, source in enumerate(first.sources):
         rows = _row(first.source, escape(source), style="background:#efece4")
-        rows += "".join(_row(code, coloured(made, number)) for code, made in seen.shifted.items())
+        rows += "".join(_row(code, colored(made, number)) for code, made in seen.shifted.items())
         blocks.append(f"<div class='scroll'><table style='margin:.8rem 0'>{rows}</table></div>")
     names = [language_name(code) for code in (first.source, *seen.shifted)]
     words = _WORDS.format(languages=listed(names), source=names[0], alpha=first.alpha, layer=first.layer)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.report.axes import LEFT, Axes, round_step, rounded_up, ticks
-from isoglot.report.lines import COLOURS, spread
+from isoglot.report.lines import COLORS, spread
 from isoglot.report.markup import escape
 
 if TYPE_CHECKING:
@@ -55,32 +55,32 @@ def scatter(
     points = [start, *ends]
     longest = max(len(point.name) for point in points)
     plot = _axes(points, line_at, _WIDTH - LEFT - 44 - int(_LETTER * longest), _HEIGHT - _TOP - _BOTTOM)
-    colours = colours_of(len(points))
+    colors = colours_of(len(points))
     parts = [*plot.drawn(across, up), _marked(plot, line_at, line_name)]
     x0, y0 = plot.x(start.x), plot.y(start.y)
-    for point, colour in zip(ends, colours[1:], strict=True):
+    for point, color in zip(ends, colors[1:], strict=True):
         parts.append(
             f"<line x1='{x0:.1f}' y1='{y0:.1f}' x2='{plot.x(point.x):.1f}' y2='{plot.y(point.y):.1f}' "
-            f"stroke='{colour}' stroke-opacity='.35' stroke-width='1.5'/>"
+            f"stroke='{color}' stroke-opacity='.35' stroke-width='1.5'/>"
         )
     places = spread([plot.y(point.y) for point in points], _TOP + 4, _TOP + plot.height, _GAP)
     column = LEFT + plot.width + 30
-    for point, colour, place in zip(points, colours, places, strict=True):
+    for point, color, place in zip(points, colors, places, strict=True):
         x, y = plot.x(point.x), plot.y(point.y)
         said = escape(f"{point.name}: {point.x:.1f} % and {point.y:.1f} %")
         mark = (
-            f"<rect x='{x - 5:.1f}' y='{y - 5:.1f}' width='10' height='10' fill='{colour}'>"
+            f"<rect x='{x - 5:.1f}' y='{y - 5:.1f}' width='10' height='10' fill='{color}'>"
             if point is start
-            else f"<circle cx='{x:.1f}' cy='{y:.1f}' r='5' fill='{colour}' stroke='#fff'>"
+            else f"<circle cx='{x:.1f}' cy='{y:.1f}' r='5' fill='{color}' stroke='#fff'>"
         )
         end = "</rect>" if point is start else "</circle>"
         parts.append(
             f"<polyline points='{x:.1f},{y:.1f} {column - 14},{place:.1f} {column - 4},{place:.1f}' fill='none' "
-            f"stroke='{colour}' stroke-width='.8' stroke-dasharray='2 3'/>{mark}<title>{said}</title>{end}"
-            f"<text x='{column}' y='{place + 4:.1f}' class='name' fill='{colour}'>{escape(point.name)}</text>"
+            f"stroke='{color}' stroke-width='.8' stroke-dasharray='2 3'/>{mark}<title>{said}</title>{end}"
+            f"<text x='{column}' y='{place + 4:.1f}' class='name' fill='{color}'>{escape(point.name)}</text>"
         )
     legend = "".join(
-        f"<li style='--c:{colour}'>{escape(point.name)}</li>" for point, colour in zip(points, colours, strict=True)
+        f"<li style='--c:{color}'>{escape(point.name)}</li>" for point, color in zip(points, colors, strict=True)
     )
     label = escape(f"{up} against {across}: {', '.join(point.name for point in points)}")
     return (
@@ -90,12 +90,12 @@ def scatter(
 
 
 def colours_of(points: int) -> list[str]:
-    """The colours of the point that all begin at and of each end, for other drawings of the same ways.
+    """The colors of the point that all begin at and of each end, for other drawings of the same ways.
 
     >>> colours_of(2)
     ['#1f2933', '#0072B2']
     """
-    return [_START, *(COLOURS[number % len(COLOURS)] for number in range(points - 1))]
+    return [_START, *(COLORS[number % len(COLORS)] for number in range(points - 1))]
 
 
 def _axes(points: Sequence[Point], line_at: float, width: int, height: int) -> Axes:

@@ -41,10 +41,10 @@ def shift_svg(found: ShiftOutcome) -> str:
     elif _options(found) > 1:
         how = f"the title has the best of {_options(found)} by the test itself: not zero-shot"
     elif not all(row.zero_shot for row in found.rows):
-        how = "it is not zero-shot for languages that were learnt from"
+        how = "it is not zero-shot for languages that were learned from"
     else:
         how = "no label of these languages was seen"
-    return svg_file(drawing, finding(found), f"{found.task}, learnt in {' and '.join(found.learned_from)}; {how}")
+    return svg_file(drawing, finding(found), f"{found.task}, learned in {' and '.join(found.learned_from)}; {how}")
 
 
 def best_layer(found: ShiftOutcome) -> int:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from isoglot.report.heatmap import colour, heat_map
+from isoglot.report.heatmap import color, heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.markup import escape
 from isoglot.report.page import Figure, Section, folded, page, section_body, table
@@ -68,7 +68,7 @@ def masked_words(found: MaskedLanguages) -> str:
 def translation_page(
     swept: Sweep, references: Sequence[str] | None, *, origin: str, used: str = "", facts: Sequence[str] = ()
 ) -> str:
-    """Sentences with every output below them, switched tokens coloured, and the figures.
+    """Sentences with every output below them, switched tokens colored, and the figures.
 
     Args:
         swept: The outputs of one layer.
@@ -127,12 +127,12 @@ def outputs(swept: Sweep, references: Sequence[str] | None, *, most: int = MOST)
 
 
 def blocks(swept: Sweep, references: Sequence[str] | None, *, most: int) -> str:
-    """A block for each sentence: the source, each alpha's output with its switched tokens coloured, the reference."""
+    """A block for each sentence: the source, each alpha's output with its switched tokens colored, the reference."""
     translations = list(swept.translations.values())
     found = []
     for number, source in enumerate(translations[0].sources[:most]):
         lines = [(swept.source, escape(readable(source)))]
-        lines += [(f"α = {one.alpha:g}", coloured(one, number)) for one in translations]
+        lines += [(f"α = {one.alpha:g}", colored(one, number)) for one in translations]
         if references is not None:
             lines.append(("reference", f"<i>{escape(readable(references[number]))}</i>"))
         rows = "".join(
@@ -144,7 +144,7 @@ def blocks(swept: Sweep, references: Sequence[str] | None, *, most: int) -> str:
     return "".join(found)
 
 
-def coloured(translation: Translation, sentence: int) -> str:
+def colored(translation: Translation, sentence: int) -> str:
     """One output as HTML."""
     parts = []
     for words, look in runs(translation, sentence):
@@ -376,7 +376,7 @@ def _chart(sweep: Sweep, score: Score, up: str) -> str:
         Line(
             name=f"layer {layer}",
             points=[(sweep.alphas[at], float(row[at])) for at in order if not isnan(row[at])],
-            colour=colour(0.3 + 0.7 * (number + 1) / len(sweep.layers), 0.0, 1.0),
+            color=color(0.3 + 0.7 * (number + 1) / len(sweep.layers), 0.0, 1.0),
         )
         for number, (layer, row) in enumerate(zip(sweep.layers, grid, strict=True))
     ]

@@ -125,9 +125,9 @@ def _layers(found: Sequence[TradeOff]) -> Section:
         Line(
             name=way_name(found[0].of(name)),
             points=[(float(each.layer or 0), each.of(name).harmonic) for each in found],
-            colour=colour,
+            color=color,
         )
-        for name, colour in zip(names, colours_of(len(names)), strict=True)
+        for name, color in zip(names, colours_of(len(names)), strict=True)
         if name in ranked
     ]
     caption = "1: no language left and every translation found."

@@ -240,7 +240,7 @@ def runs(translation: Translation, sentence: int) -> list[tuple[str, Look]]:
         if found and found[-1][1] == look:
             found[-1] = (found[-1][0] + blank + text, look)
         else:
-            if blank and found:  # a blank between two stretches belongs to neither: it is not to be coloured
+            if blank and found:  # a blank between two stretches belongs to neither: it is not to be colored
                 found[-1] = (found[-1][0] + blank, found[-1][1])
             found.append((text, look))
     return found

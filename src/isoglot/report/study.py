@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.errors import InputError
 from isoglot.report.axes import round_step, rounded_up, ticks
 from isoglot.report.factorial import factorial_page
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.markup import escape
 from isoglot.report.page import Figure, Section, folded, page, section_body
 from isoglot.report.study_emergence import curve_groups, emergence_charts, emergence_finding, label
@@ -281,7 +281,7 @@ def _similarity(results: StudyResults) -> Section | None:
                         name=label(curve.name),
                         points=curve.layers,
                         band=curve.band,
-                        colour=_GREY if curve.name == "untrained" else None,
+                        color=_GREY if curve.name == "untrained" else None,
                     )
                     for curve in [*group, *(one for one in untrained if one.pair == group[0].pair)]
                 ],
@@ -364,7 +364,7 @@ def loss_chart(losses: Sequence[ArmLoss]) -> str:
         def x(value: float, start: float = start) -> float:
             return start + (value - low) / (high - low) * wide
 
-        parts.append(_text(start + wide / 2, 16, TASKS[task], "name", anchor="middle", fill=COLOURS[number]))
+        parts.append(_text(start + wide / 2, 16, TASKS[task], "name", anchor="middle", fill=COLORS[number]))
         parts += [
             f"<line x1='{x(value):.1f}' x2='{x(value):.1f}' y1='{top}' y2='{foot}' class='grid'/>"
             for value in ticks(low, high, step)
@@ -375,7 +375,7 @@ def loss_chart(losses: Sequence[ArmLoss]) -> str:
         parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{top}' y2='{foot}' stroke='{_INK}'/>")
         for loss in losses:
             if loss.task == task:
-                parts += _bar(loss, x, top + tall * arms.index(loss.arm), COLOURS[number])
+                parts += _bar(loss, x, top + tall * arms.index(loss.arm), COLORS[number])
     parts.append(_text(left + (_WIDTH - left) / 2, foot + 38, "difference, points", "axis", anchor="middle"))
     said = escape(f"difference of {', '.join(arms)} to the baseline by task")
     return (

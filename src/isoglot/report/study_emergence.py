@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.svg_file import stacked, svg_file
 from isoglot.study.tables.emergence_curves import THRESHOLDS, token_unit, tokens_to_threshold
 
@@ -117,7 +117,7 @@ def label(name: str) -> str:
 
 def curve_groups(curves: Sequence[Curve]) -> list[list[Curve]]:
     """Curves by pair, at most as many in a figure as there are colors; the first one is in each figure of its pair."""
-    most = len(COLOURS) - 1
+    most = len(COLORS) - 1
     by_pair = [[curve for curve in curves if curve.pair == pair] for pair in dict.fromkeys(one.pair for one in curves)]
     return [
         [some[0], *some[1 + start : 1 + start + most]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.report.bars import Bar, bar_chart
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.study_emergence import emergence_figures
 from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.report.svg_file import svg_file
@@ -117,7 +117,7 @@ def _lines(study: Study, measure: str, place: str, curves: Curves) -> str:
     best = []
     source = place.partition("-")[0]
     for name, layers in curves.items():
-        if len(curves) > len(COLOURS) and source in name.split(", "):
+        if len(curves) > len(COLORS) and source in name.split(", "):
             continue  # the language that was trained on stands in the table
         bars = {layer: _bar(some, factor) for layer, some in layers.items()}
         if None in bars:  # what has no layers is a level line

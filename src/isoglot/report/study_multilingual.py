@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isoglot.report.bars import Bar, bar_chart
 from isoglot.report.emergence import chosen_layers
 from isoglot.report.heatmap import heat_map
-from isoglot.report.lines import COLOURS, Line, line_chart
+from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.study.tables.multilingual_tables import (
@@ -138,7 +138,7 @@ def _over_sizes(numbers: Numbers, shown: Shown, note: str) -> str | None:
     released = _bar(numbers_of_languages(numbers, shown.measure, {"system": "released"}), shown.scale)
     if released is not None:
         ends = [(size / factor, released.value) for size in (sizes[0], sizes[-1])]
-        lines.append(Line(name="released encoder", points=ends, colour=_GREY))
+        lines.append(Line(name="released encoder", points=ends, color=_GREY))
     floor = _bar(
         numbers_of_languages(numbers, shown.measure, {"system": "encoder", "variant": "untrained"}), shown.scale
     )
@@ -315,7 +315,7 @@ def _over_alpha(
     """A line for each of a few layers, that with the highest value among them."""
     layers = sorted({layer for layer, _ in grid})
     best = max(grid, key=grid.__getitem__)[0]
-    drawn = chosen_layers(layers, len(COLOURS))
+    drawn = chosen_layers(layers, len(COLORS))
     if best not in drawn:
         drawn[min(range(len(drawn)), key=lambda place: abs(drawn[place] - best))] = best
     lines = []

@@ -356,7 +356,7 @@ class StudyBuilder:
         }[arm.languages]
 
     def _cut(self, text: Step, language: str, sentences: int | None) -> Step:
-        """The first so many sentences of a text."""
+        """The first N sentences of a text."""
         if sentences is None:
             return text
         settings = {"language": language, "sentences": sentences}

@@ -159,7 +159,7 @@ def estimate(
         out: The study's folder, if there is one: what is there need not run.
         device: Where it will run.
         timed: What measures training speed; by default :func:`training_speed`.
-        progress: Shows how far it is.
+        progress: Progress reporter.
 
     Raises:
         ConfigError: There is no such device.

@@ -42,7 +42,7 @@ class ArmConfig(Config):
     """text of the second language: same (the main text), other (the other domain's), or cut (the main text, cut to the
     size of the other domain's)"""
     sentences: int | None = Field(None, ge=1)
-    """the first so many sentences of each language are read; None: all. The vocabulary is that of all text"""
+    """the first N sentences of each language are read; None: all. The vocabulary is that of all text"""
     window: int | None = Field(None, ge=4)
     """longest input in tokens, with as many tokens a step; None: as the pretraining recipe says"""
     tokens: int | None = Field(None, ge=1)
@@ -122,9 +122,9 @@ class TaskScale(Config):
     settings: dict[str, Any] = Field({})
     """changes to it"""
     examples: int | None = Field(None, ge=1)
-    """the first so many training examples; None: all"""
+    """the first N training examples; None: all"""
     test_examples: int | None = Field(None, ge=1)
-    """the first so many test examples of each language; None: all"""
+    """the first N test examples of each language; None: all"""
     builtin: dict[str, int] = Field({"train": 2000, "test": 400})
     """built-in examples to train on and to test on, where no files are given"""
 

@@ -237,7 +237,7 @@ class Work:
         device: Where to compute.
         processes: How many processes train as one, each on a GPU of its own.
         deadline: Moment of ``time.monotonic`` after which the work should stop with :class:`Paused`; None: never.
-        progress: Shows how far it is.
+        progress: Progress reporter.
         say: Told what the user should know.
         cache: Kept by a worker from step to step, for data that several steps read.
     """

@@ -140,7 +140,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmResult:
-    """What an arm came to."""
+    """Result of one arm."""
 
     name: str
     raw: tuple[float, ...]

@@ -162,7 +162,7 @@ def encoded_texts(
         out: The folder: ``vocabulary`` and ``shards`` are written to it.
         mode: How the languages share ids.
         pieces: Ids of each language.
-        progress: Shows how far it is.
+        progress: Progress reporter.
     """
     from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 

@@ -67,7 +67,7 @@ class RunOptions:
 
 @dataclass
 class RunResult:
-    """What a run of the engine came to."""
+    """Result of running an engine."""
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)

@@ -212,7 +212,7 @@ def _compute(out: str, key: str, options: dict[str, Any]) -> dict[str, Any]:
     study = Study.open(out)
     try:
         result = run_step(study, study.steps[key], RunOptions(**options | {"cluster": ClusterOptions()}))
-    except KeyboardInterrupt:  # cancelled
+    except KeyboardInterrupt:  # canceled
         return {"status": "paused"}
     except IsoglotError as error:
         return {"status": "failed", "error": one_line(str(error))}

@@ -42,7 +42,7 @@ def train(work: Work) -> list[Number]:
 def encode(work: Work) -> list[Number]:
     """Encode the text of a language into shards.
 
-    Settings: ``language``, ``domain``, ``window``, ``sentences`` (the first so many), ``dev_share``, ``seed``; inputs
+    Settings: ``language``, ``domain``, ``window``, ``sentences`` (the first N), ``dev_share``, ``seed``; inputs
     ``text`` and ``vocabulary``.
     """
     import shutil
