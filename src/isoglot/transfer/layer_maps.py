@@ -1,4 +1,4 @@
-"""The maps of map transfer: for each layer one, from the model that reads a test language to that which was learned on.
+"""Maps of map transfer: for each layer, from the model of a test language to the training model.
 
 They are those of :mod:`isoglot.align`, fitted from word-aligned sentences, or read from a folder that ``isoglot align``
 wrote; whether they fit the models is checked before anything is learned.
@@ -38,7 +38,7 @@ _MADE_OF = "made_of.json"
 
 
 def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int, PairMap]:
-    """The maps of a folder that ``isoglot align words``, ``types`` or ``sentences`` wrote, by layer.
+    """Read the maps of a folder written by ``isoglot align words``, ``types`` or ``sentences``, by layer.
 
     Args:
         folder: Where it wrote them.
@@ -102,16 +102,16 @@ def linked_words(
 
 @dataclass(frozen=True)
 class LayerMaps:
-    """Maps by layer, and where they are from."""
+    """Maps by layer, and their source."""
 
     maps: Mapping[int, PairMap]
     aligned: Alignment | None = None
-    """With their scores, where they were fitted now and are not in a file yet."""
+    """Fitted maps with scores that are not in a file yet."""
     made_of: Mapping[str, Any] | None = None
-    """What they were fitted from."""
+    """Identity of the data they were fitted on."""
 
     def save(self, folder: Path) -> None:
-        """Write what was fitted now; what was read is left alone.
+        """Write newly fitted maps.
 
         Raises:
             StorageError: The folder cannot be written to.
@@ -133,7 +133,7 @@ def fit_layer_maps(
     *,
     progress: Progress = SILENT,
 ) -> LayerMaps:
-    """Fit the map of each layer from linked words, or read those that were fitted from the same before.
+    """Fit the map of each layer from linked words, or read maps fitted on the same data.
 
     Nothing is written: that is :meth:`LayerMaps.save`.
 
@@ -189,7 +189,7 @@ def check_maps(
     other: EncoderLike,
     source: EncoderLike,
 ) -> None:
-    """Refuse maps that do not fit two models, or were made for others, before anything is learned.
+    """Check that maps fit two models.
 
     Args:
         maps: By layer.
@@ -226,6 +226,6 @@ def check_maps(
 
 
 def map_hash(mapping: PairMap) -> str:
-    """A SHA-256 that stands for what a map does: it is that of where it takes a few vectors."""
+    """SHA-256 of a map, computed from the images of a few vectors."""
     probe_ND = random_stream(0, "map hash").standard_normal((8, mapping.widths_[0]))
     return hashlib.sha256(mapping.to_target(probe_ND).tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Map transfer (Wu et al. 2020, section 5.1.2): can what was learned on one model be read off another, through a map?
+"""Map transfer (Wu et al. 2020, section 5.1.2): upper layers trained on one model, tested on another through a map.
 
 The first i layers of a model of English are frozen, and four new Transformer layers with the head of a task learn on
 top of them from English. At test another model reads its own language up to its layer i, a map W_i takes what it has
@@ -62,20 +62,20 @@ _SHARED = ("max_length", "precision", "memory_gib", "vector_norms", "seed", "kee
 
 
 class MapTransferConfig(TuneConfig):
-    """Every knob: those of fine-tuning, where ``encoder_learning_rate`` is the rate of the new layers, and these."""
+    """Settings of map transfer, in addition to fine-tuning; ``encoder_learning_rate`` is that of the new layers."""
 
     new_layers: int = Field(4, ge=1)
     """new Transformer layers on the frozen ones"""
     new_dropout: float = Field(0.1, ge=0, lt=1)
-    """the share of numbers dropped in them while they learn"""
+    """dropout in the new layers"""
     vector_norms: Lengths = "auto"
     """how long mapped vectors are: as the map gives them, as they were in the source, or auto: the latter where the
     map loses lengths"""
     memory_gib: float = Field(MEMORY, gt=0)
-    """GiB of frozen states held in memory, of each language of a model; more is held in a file"""
+    """GiB of frozen states per language and model kept in memory; more are kept in a file"""
 
     def tuning(self, seed: int) -> TuneConfig:
-        """What is left for fine-tuning with a seed; of the epochs, only the best on dev is kept.
+        """Settings of fine-tuning with a seed; only the best epoch on dev is kept.
 
         Raises:
             ConfigError: A setting that says which part of an encoder learns, or a grid over what all settings share.
@@ -100,7 +100,7 @@ class MapTransferConfig(TuneConfig):
 
 @dataclass(frozen=True)
 class Models:
-    """Which model reads which language, and the maps between them.
+    """Models of each language, and the maps between them.
 
     Args:
         name: What they are called in results.
@@ -116,18 +116,18 @@ class Models:
 
     @property
     def depth(self) -> int:
-        """Layers that all of them have."""
+        """Layers that all models have."""
         return min(each.depth for each in (self.source, *self.others.values()))
 
 
 @dataclass(frozen=True)
 class MapTransfer:
-    """What came of it."""
+    """Result of map transfer."""
 
     task: str
     metric: str
     source: str
-    """The language that was learned from."""
+    """The training language."""
     ceiling: Literal["test", "dev"]
     """Which of its sets stands beside the test languages."""
     layers: tuple[int, ...]
@@ -135,12 +135,12 @@ class MapTransfer:
     lines: tuple[LayerScore, ...]
     """Scores over seeds, by models, language, arm and layer."""
     pairs: tuple[PairedTest, ...]
-    """Paired tests of the ways to read a language, Holm-corrected over all."""
+    """Paired tests between models and arms, Holm-corrected."""
     in_training: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How many examples of dev and of test stand in training too, by training language."""
+    """Number of dev and test examples that are also in training, by training language."""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "task": self.task,
             "metric": self.metric,
@@ -170,7 +170,7 @@ def map_transfer(
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> MapTransfer:
-    """Learn a task on every layer of a model, and test it through the maps on other models.
+    """Train a task on every layer of a model, and test it on other models through maps.
 
     Args:
         task: What to learn.
@@ -272,7 +272,7 @@ def check_before(
     *,
     allow_leak: bool = False,
 ) -> str:
-    """The language that is learned from, if all languages have what they need; maps may still be missing.
+    """Check the data and models, and return the training language; maps are not checked.
 
     Args:
         task: What is to be learned.
@@ -357,7 +357,7 @@ def check_same_run(
     test: Mapping[str, Data[Any]],
     config: MapTransferConfig,
 ) -> None:
-    """Refuse a folder with a run of something else, before maps are fitted; nothing is written.
+    """Check that a folder has no other run; nothing is written.
 
     Args:
         out: The folder.
@@ -383,7 +383,7 @@ def check_with_maps(
     *,
     seeds: int,
 ) -> None:
-    """Refuse maps that do not fit the models, or are not those of points that are done; nothing is written.
+    """Check that maps fit the models and the finished points; nothing is written.
 
     Args:
         models: Who reads what, with their maps.
@@ -407,7 +407,7 @@ def check_with_maps(
 
 
 def _hashes(models: Models, layers: Sequence[int]) -> dict[int, dict[str, str]]:
-    """By layer, a hash of the map of each test language."""
+    """Hash of the map of each test language, by layer."""
     return {layer: {code: map_hash(maps[layer]) for code, maps in models.maps.items()} for layer in layers}
 
 
@@ -419,7 +419,7 @@ def _identity(
     dev: Mapping[str, Data[Any]],
     test: Mapping[str, Data[Any]],
 ) -> dict[str, Any]:
-    """What makes a run this run; layers and seeds may be added to it."""
+    """Identity of a run; layers and seeds may be added to it."""
     (source,) = train
     tests = {source: test.get(source, dev[source]), **test}
     hashes = {"train": train[source].sha256, "dev": dev[source].sha256}

@@ -1,4 +1,4 @@
-"""New text tagged, parsed or classified, and written as CoNLL-U, BIO columns or JSON lines.
+"""Predictions for new text, written as CoNLL-U, BIO columns or JSON lines.
 
 What goes in is text, a sentence a line, or words as a treebank (``.conllu``) or columns with tabs have them; for tasks
 on pairs, two texts with a tab between. Words of running text are found as suits the language.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Example = Passage | Tagged | Parsed
 
 Format = Literal["conllu", "bio", "json"]
-"""A treebank, a word and its tag a line, or a JSON object a line."""
+"""A treebank, one word and tag per line, or one JSON object per line."""
 FORMATS: dict[Kind, tuple[Format, ...]] = {
     "classification": ("json",),
     "tagging": ("bio", "conllu", "json"),
@@ -45,7 +45,7 @@ def read_unlabeled(
     counts: Counter[str] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Example]:
-    """Examples without labels from a file.
+    """Read examples without labels from a file.
 
     Args:
         task: Says what an example is.
@@ -90,7 +90,7 @@ def _is_treebank(path: str | Path) -> bool:
 
 
 def of_line(task: Task[Any], text: str, language: str) -> Example:
-    """One example from a text.
+    """Make one example from a text.
 
     Raises:
         InputError: There is nothing in it.
@@ -138,7 +138,7 @@ def _of_text(
 
 
 def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any], form: Format) -> int:
-    """Write predictions to a file; returns how many.
+    """Write predictions to a file; returns their number.
 
     Raises:
         ConfigError: The task's predictions do not go into that format.
@@ -161,7 +161,7 @@ def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any]
 
 
 def check_format(task: Task[Any], form: str) -> None:
-    """Refuse a format that cannot hold a task's predictions.
+    """Check that a format can represent the predictions of a task.
 
     Raises:
         ConfigError: With those that can.
@@ -190,7 +190,7 @@ def as_json(example: Example) -> str:
 
 
 def tree_of(example: Parsed) -> Tree:
-    """A predicted tree; what is known of its words is kept, but for enhanced dependencies: those are the gold's."""
+    """A predicted tree; other columns are kept, except enhanced dependencies, which are the gold's."""
     if example.tree is not None:
         words = tuple(
             replace(word, head=head, deprel=relation, deps="_")
@@ -207,7 +207,7 @@ def tree_of(example: Parsed) -> Tree:
 
 
 def tagged_tree(task: Task[Any], example: Tagged) -> Tree:
-    """Predicted tags in a tree: parts of speech in their column, others in the last; all else is as it was."""
+    """A tree with predicted tags: parts of speech in UPOS, others in MISC."""
     tree = example.tree or Tree(_words(example))
     pairs = list(zip(tree.words, example.tags, strict=True))
     if task.name == "pos":
@@ -217,7 +217,7 @@ def tagged_tree(task: Task[Any], example: Tagged) -> Tree:
 
 
 def _words(example: Tagged | Parsed) -> tuple[TreeWord, ...]:
-    """Words of which nothing is known but where blanks are."""
+    """Words without annotation except blanks."""
     blanks = example.blanks or (True,) * len(example.words)
     return tuple(
         TreeWord(place, form, head=NO_HEAD, misc="_" if blank else "SpaceAfter=No")
@@ -226,6 +226,6 @@ def _words(example: Tagged | Parsed) -> tuple[TreeWord, ...]:
 
 
 def _misc(misc: str, key: str, tag: str) -> str:
-    """The last column with a tag in the place of the one it may have."""
+    """MISC with a tag added or replaced."""
     kept = [part for part in misc.split("|") if part != "_" and not part.startswith(f"{key}=")]
     return "|".join([*([] if tag == "O" else [f"{key}={tag}"]), *kept]) or "_"

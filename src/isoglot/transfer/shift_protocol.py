@@ -75,7 +75,7 @@ class ShiftedTest:
         return self.chosen_by != "target dev set" and not self.learned_from
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "layer": self.layer,
             "alpha": self.alpha,
@@ -115,7 +115,7 @@ class ShiftOutcome:
         return tuple(dict.fromkeys(row.layer for row in self.rows))
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """As a JSON object."""
         return {
             "task": self.task,
             "metric": self.metric,

@@ -1,4 +1,4 @@
-"""New Transformer layers on the frozen lower layers of an encoder: an encoder too, that any task can be learned on.
+"""An encoder of new Transformer layers on the frozen lower layers of another.
 
 Only the new layers learn. What stands below them can be changed for another model's lower layers, mapped into the space
 of the first: that is how Wu et al. 2020 (section 5.1.2) read Chinese with what was learned on English.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Below:
-    """What new layers stand on: a layer of an encoder, as it is or mapped into another encoder's space.
+    """Frozen lower layers of an encoder, optionally mapped into another encoder's space.
 
     Args:
         states: The frozen states.
@@ -50,7 +50,7 @@ class Below:
 
     @torch.no_grad()
     def __call__(self, batch: Batch) -> torch.Tensor:
-        """The states of a batch (B x T x D), without gradients."""
+        """Hidden states of a batch (B × T × D), without gradients."""
         hidden_BTD = self.states.of(batch)
         if self.mapping is None:
             return hidden_BTD
@@ -59,7 +59,7 @@ class Below:
 
 
 class Continued(EncoderBase, nn.Module):
-    """Lower layers that are frozen, and new ones above them that learn.
+    """Frozen lower layers with new trainable layers on top.
 
     As an encoder its layer 0 is what is frozen, and its depth the number of new layers.
 
@@ -84,7 +84,7 @@ class Continued(EncoderBase, nn.Module):
         self.to(below.states.encoder.device)
 
     def standing_on(self, below: Below) -> Continued:
-        """The same layers, the very same weights, on something else.
+        """The same layers, sharing weights, on other lower layers.
 
         Raises:
             ConfigError: It is of another width.
@@ -101,12 +101,12 @@ class Continued(EncoderBase, nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What turns text into the ids of what is below."""
+        """Vocabulary of the lower layers."""
         return self.below.states.encoder.vocabulary
 
     @property
     def provenance(self) -> Provenance:
-        """Which texts and dictionaries the encoder below was trained on."""
+        """Provenance of the encoder below."""
         return self.below.states.encoder.provenance
 
     @property
@@ -116,7 +116,7 @@ class Continued(EncoderBase, nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many new layers there are."""
+        """Number of new layers."""
         return len(self.blocks)
 
     @property
@@ -126,7 +126,7 @@ class Continued(EncoderBase, nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
+        """Device."""
         return self.below.states.encoder.device
 
     def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
@@ -139,7 +139,7 @@ class Continued(EncoderBase, nn.Module):
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
     ) -> torch.Tensor:
-        """Go on from the output of a layer (0: what is below) to that of a later one.
+        """Run from the output of a layer (0: the lower layers) to a later one.
 
         Raises:
             ConfigError: There is no such layer, or the later one comes before.
@@ -155,7 +155,7 @@ class Continued(EncoderBase, nn.Module):
         return self.final_norm(hidden) if end == self.depth and layer < end else hidden
 
     def logits(self, hidden: torch.Tensor, language: str | None = None) -> NoReturn:
-        """There is no softmax over pieces.
+        """Not supported: there is no language modeling head.
 
         Raises:
             ConfigError: Always.
@@ -165,7 +165,7 @@ class Continued(EncoderBase, nn.Module):
         )
 
     def edited(self, layer: int, change: object) -> NoReturn:
-        """There is nothing to edit.
+        """Not supported: the layers cannot be edited.
 
         Raises:
             ConfigError: Always.
@@ -175,7 +175,7 @@ class Continued(EncoderBase, nn.Module):
         )
 
     def _reset(self, seed: int) -> None:
-        """Initial values by seed and name, as an encoder's: matrices normal with deviation 0.02, biases 0, norms 1."""
+        """Initialize by seed and name as an encoder: matrices normal with deviation 0.02, biases 0, norms 1."""
         norms = {f"{name}.weight" for name, part in self.named_modules() if isinstance(part, nn.LayerNorm)}
         with torch.no_grad():
             for name, parameter in self.named_parameters():
@@ -187,7 +187,7 @@ class Continued(EncoderBase, nn.Module):
 
 
 def new_config(encoder: EncoderLike, layers: int, dropout: float) -> EncoderConfig:
-    """The shape of layers on an encoder: those of its own, if it is one of ours; else BERT's.
+    """Configuration of layers on an encoder: its own if it has one, else BERT's.
 
     They turn queries and keys by place where the embeddings below do not say where a token stands.
     """

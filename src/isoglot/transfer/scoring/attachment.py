@@ -1,4 +1,4 @@
-"""How good a parser is: attachment scores by the definition of the CoNLL 2018 shared task, from 0 to 100.
+"""Attachment scores of a parser as defined by the CoNLL 2018 shared task, from 0 to 100.
 
 Of all syntactic words, UAS is the share with the right head, LAS that with the right head and relation. Of a relation
 only the universal part counts, what stands before the colon: ``nsubj`` for ``nsubj:pass``. Multiword tokens and empty
@@ -50,31 +50,31 @@ class ParseScore:
 
     @property
     def uas(self) -> float:
-        """Words with the right head."""
+        """Share of words with the correct head."""
         return self.value("uas")
 
     @property
     def las(self) -> float:
-        """Words with the right head and relation."""
+        """Share of words with the correct head and relation."""
         return self.value("las")
 
     @property
     def uas_no_punct(self) -> float:
-        """Words but punctuation with the right head."""
+        """UAS without punctuation."""
         return self.value("uas_no_punct")
 
     @property
     def las_no_punct(self) -> float:
-        """Words but punctuation with the right head and relation."""
+        """LAS without punctuation."""
         return self.value("las_no_punct")
 
     def value(self, score: Attachment) -> float:
-        """One of the four; 0 where there are no words."""
+        """One of the four scores; 0 without words."""
         right, words = (int(count) for count in self.ratio_N2(score).sum(axis=0))
         return 100 * right / words if words else 0.0
 
     def ratio_N2(self, score: Attachment = "las") -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
-        """A score as a ratio of sums over sentences, for :mod:`isoglot.transfer.scoring.significance`."""
+        """Counts per sentence whose ratio of sums is a score (:mod:`isoglot.transfer.scoring.significance`)."""
         ratio_N2: np.ndarray = self.counts_N6[:, _COLUMNS[score]]
         return ratio_N2
 
@@ -128,7 +128,7 @@ def parse_score(
 
 
 def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Relations = "universal") -> ParseScore:
-    """Compare two treebanks with the same sentences, as :func:`isoglot.text.formats.conllu.read_conllu` gives them.
+    """Compare two treebanks with the same sentences.
 
     Raises:
         InputError: They do not have the same words.

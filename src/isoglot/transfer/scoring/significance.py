@@ -182,7 +182,7 @@ def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
     """The mean and the standard deviation of a system's scores over its seeds.
 
     >>> spread_over_seeds([70.0, 72.0])
-    Spread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
+    SeedSpread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
 
     Raises:
         InputError: There is none.

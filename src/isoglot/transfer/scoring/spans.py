@@ -1,4 +1,4 @@
-"""Named entities as spans: what BIO tags say, their repair, and span F1 as the CoNLL script has it.
+"""Entity spans of BIO tags, their repair, and span F1 as by conlleval.
 
 A tag is ``O``, ``B-X`` or ``I-X``. A span begins at every B, and at an I whose kind is not that of the span it would go
 on with; so tags that are no proper BIO are spans too, the same ones as in CoNLL 2000's ``conlleval`` and in ``seqeval``
@@ -23,7 +23,7 @@ Repair = Literal["none", "wu2020"]
 
 
 class EntitySpan(NamedTuple):
-    """The words from ``start`` up to ``stop``, which is the first behind them; from 0."""
+    """Words from ``start`` (inclusive) to ``stop`` (exclusive), counted from 0."""
 
     start: int
     stop: int
@@ -32,7 +32,7 @@ class EntitySpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """How many spans there are, how many were predicted, and how many of those are right in both ends and kind."""
+    """Numbers of correct, gold and predicted spans; both ends and the type must match."""
 
     right: int
     gold: int
@@ -40,26 +40,26 @@ class SpanCounts:
 
     @property
     def precision(self) -> float:
-        """How many of the predicted spans are right; 0 where there is none."""
+        """Share of predicted spans that are correct; 0 without spans."""
         return _percent(self.right, self.predicted)
 
     @property
     def recall(self) -> float:
-        """How many of the gold spans were found; 0 where there is none."""
+        """Share of gold spans that are found; 0 without spans."""
         return _percent(self.right, self.gold)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of the two; 0 where nothing is right."""
+        """Harmonic mean of precision and recall."""
         return _percent(2 * self.right, self.gold + self.predicted)
 
 
 @dataclass(frozen=True, eq=False)
 class SpanScore:
-    """EntitySpan F1 of a test set (micro: all spans in one count), and of each kind of span."""
+    """Micro-averaged span F1 of a test set, and of each entity type."""
 
     counts_N3: np.ndarray
-    """Right, gold and predicted spans of each sentence."""
+    """Numbers of correct, gold and predicted spans of each sentence."""
     by_kind: dict[str, SpanCounts]
     """Of each kind that is in the gold or was predicted, in alphabetical order."""
 
@@ -70,22 +70,22 @@ class SpanScore:
 
     @property
     def precision(self) -> float:
-        """How many of the predicted spans are right."""
+        """Share of predicted spans that are correct."""
         return self.counts.precision
 
     @property
     def recall(self) -> float:
-        """How many of the gold spans were found."""
+        """Share of gold spans that are found."""
         return self.counts.recall
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of the two."""
+        """Harmonic mean of precision and recall."""
         return self.counts.f1
 
     @property
     def ratio_N2(self) -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
-        """F1 as a ratio of sums over sentences, for :mod:`isoglot.transfer.scoring.significance`."""
+        """Counts per sentence whose ratio of sums is F1 (:mod:`isoglot.transfer.scoring.significance`)."""
         right, gold, predicted = self.counts_N3.T
         return np.stack([2 * right, gold + predicted], axis=1)
 
@@ -114,7 +114,7 @@ def spans(tags: Sequence[str]) -> list[EntitySpan]:
 
 
 def repaired(tags: Sequence[str]) -> list[str]:
-    """The tags as proper BIO, by Wu et al. 2020: a run without B gets one, and all of it takes its final kind.
+    """Repair BIO tags as Wu et al. (2020): a span without B gets one and takes its final type.
 
     >>> repaired(["I-PER", "O", "B-PER", "I-LOC", "I-ORG"])
     ['B-PER', 'O', 'B-ORG', 'I-ORG', 'I-ORG']
@@ -175,7 +175,7 @@ def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 
 
 def _kind(tag: str) -> str:
-    """PER of B-PER; nothing of O."""
+    """Entity type of a tag; empty for O."""
     if tag == "O":
         return ""
     if tag[:2] not in {"B-", "I-"} or len(tag) == 2:

@@ -17,7 +17,7 @@ import numpy as np
 from isoglot.core.optional import COMPILED, compiled
 
 FORBIDDEN = 1e6
-"""An arc so far below the best of its word is in no tree, be it -inf or a very low number in its place."""
+"""Arcs this far below the best of their word are treated as forbidden, like -inf."""
 
 
 @compiled

@@ -98,7 +98,7 @@ def _check_shapes(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> None:
 
 
 def _check_scores(best_BT: np.ndarray, words_BT: np.ndarray) -> None:
-    """The best score of a word tells of all its row: NumPy's argmax stops at what is not a number."""
+    """Check scores by the best of each word: NumPy's argmax returns NaN if there is one."""
     wrong_BT = words_BT & ~np.isfinite(best_BT)
     if not wrong_BT.any():
         return

@@ -1,4 +1,4 @@
-"""Named entities: BIO tags, and the F1 of whole spans as the CoNLL script counts them.
+"""Named entity recognition: BIO tags, scored by span F1 as by conlleval.
 
 Where words are single characters and the vocabulary has tokens of several (WikiAnn's Chinese), labels are moved from
 the characters to the tokens they are in, for no token can begin a name and go on with it; what is predicted is moved
@@ -43,12 +43,12 @@ class Entities(Tagging):
         return Data([Tagged(tuple(t for t, _ in each), tuple(tag for _, tag in each)) for each in found], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a word."""
+        """Line of a word."""
         block = next((block for index, block in enumerate(token_blocks(path)) if index == example), None)
         return None if block is None else block[place][0]
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Tagged]:
-        """Sentences of the built-in grammar, four of five with a name."""
+        """Built-in sentences, four of five with a name."""
         found = annotated_sentences(language, split, count, seed=seed, part="ner", spaced=spaced)
         return Data([Tagged(each.words, each.entities, each.blanks) for each in found])
 
@@ -59,7 +59,7 @@ class Entities(Tagging):
         return "share" if single and not written_with_blanks(language or "en") else "apart"
 
     def grouped(self, example: Tagged, sizes: Sequence[int]) -> tuple[Sequence[str], dict[str, int]]:
-        """Tags moved to groups of words."""
+        """Tags of groups of words."""
         if not example.tags:
             return ["O"] * len(sizes), {}
         groups, at = [], 0
@@ -80,7 +80,7 @@ class Entities(Tagging):
     def predicted(
         self, examples: Sequence[Tagged], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
     ) -> list[Tagged]:
-        """Each with the tags that were found, repaired by Wu et al. 2020: what is written down is what is scored."""
+        """Examples with predicted tags, repaired as in Wu et al. (2020)."""
         found = super().predicted(examples, rows, decoded, labels)
         return [replace(one, tags=tuple(repaired(one.tags))) for one in found]
 

@@ -45,15 +45,15 @@ class Parsing(Task[Parsed]):
     unseen: ClassVar[Unseen] = "count"
 
     def read(self, path: str | Path, language: str) -> Data[Parsed]:
-        """A treebank in CoNLL-U."""
+        """Read a treebank in CoNLL-U."""
         return Data([parsed(tree) for tree in read_conllu(path)], str(path))
 
     def line_of(self, path: str, example: int, place: int) -> int | None:
-        """The line of a word."""
+        """Line of a word."""
         return line_of_word(path, example, place)
 
     def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Parsed]:
-        """Trees of the built-in grammar."""
+        """Trees of built-in sentences."""
         found = annotated_sentences(language, split, count, seed=seed, part="treebank", spaced=spaced)
         return Data([Parsed(each.words, each.heads, each.relations, each.blanks) for each in found])
 

@@ -26,12 +26,12 @@ _POOL = 40  # batches that are sorted together
 
 @dataclass(frozen=True)
 class TaskBatch:
-    """Rows side by side, with the places a head reads."""
+    """A batch of rows, with the positions that a head reads."""
 
     batch: Batch
     places_BW: torch.Tensor
     mask_BW: torch.Tensor
-    """True at a real place."""
+    """True at positions that are not padding."""
     targets_BWK: torch.Tensor | None
     parts_BW: torch.Tensor | None = None
     """Which text of its row a place is in, where a head asks."""
@@ -129,7 +129,7 @@ def _stretch(count: int, share: int, epoch: int, seed: int, language: str) -> li
 
 
 def whole_batches(rows: Sequence[TaskRow], tokens: int) -> Iterator[list[int]]:
-    """All rows once, the longest first, so many tokens in a batch at most, padding included."""
+    """All rows once, the longest first, with a maximum of tokens per batch, padding included."""
     lengths = [len(row.ids_N) for row in rows]
     order = sorted(range(len(rows)), key=lambda number: -lengths[number])
     yield from cut(order, lengths, rows=1, tokens=tokens)

@@ -1,4 +1,4 @@
-"""Fine-tuning, from top to bottom: labels, rows, what learns, optimizer, resume, epochs, the best one.
+"""Fine-tuning, from top to bottom: labels, rows, trainable parameters, optimizer, resume, epochs, the best one.
 
 Everything random in a step is a function of the seed and the step, and an epoch's order one of the seed and the epoch:
 a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
@@ -80,7 +80,7 @@ def fine_tune(
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Tuned:
-    """Learn a task in one language, or in several.
+    """Fine-tune an encoder on a task in one or several languages.
 
     Args:
         encoder: Any encoder, on its device; it is not changed.
@@ -239,7 +239,7 @@ class TaskTrainer:
     # --- resume ---
 
     def resume(self) -> None:
-        """Go on from the last whole epoch, or begin."""
+        """Resume after the last complete epoch, or start."""
         if self.out is None:
             return
         found = self.checkpoints.newest()
@@ -262,7 +262,7 @@ class TaskTrainer:
     # --- the epochs ---
 
     def train(self, progress: Progress) -> None:
-        """Go through the examples until the last epoch, or until dev has not got better for so many."""
+        """Train until the last epoch or early stopping."""
         config = self.config
         amount = config.epoch_size or sum(map(len, self.rows.values()))
         total = amount * (config.epochs - self.epoch)
@@ -287,7 +287,7 @@ class TaskTrainer:
                 self._save()
 
     def _one_epoch(self, work: Work) -> float:
-        """Every batch of an epoch, forward, back, and a move of the weights; the mean loss."""
+        """Train one epoch; returns the mean loss."""
         config, tuned = self.config, self.tuned
         batches = epoch_batches(
             self.rows,
@@ -352,7 +352,7 @@ class TaskTrainer:
             )
 
     def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
-        """The main score of each language's dev set, and the label of those where every prediction has the same."""
+        """Main score on the dev set of each language, and the label of constant predictions."""
         found, constant = {}, {}
         for code, data in self.dev.items():
             decoded = self.tuned.decoded(
@@ -369,7 +369,7 @@ class TaskTrainer:
         return found, constant
 
     def _ranked(self) -> list[int]:
-        """The epochs, the best on dev first; the earlier of equals."""
+        """Epochs by dev score, the best first, the earlier among ties."""
         main = self.tuned.languages[0]
         return [entry["epoch"] for entry in sorted(self.tuned.history, key=lambda entry: -entry["dev"][main])]
 
@@ -378,7 +378,7 @@ class TaskTrainer:
         return patience is not None and bool(self.tuned.history) and self.epoch - self._ranked()[0] >= patience
 
     def _save(self) -> None:
-        """Keep the weights if they are among the best, and write what a resumed run needs."""
+        """Keep the weights if they are among the best, and write a checkpoint."""
         weights = {name: parameter.detach() for name, parameter in self.parameters.items()}
         if not bool(torch.stack([tensor.isfinite().all() for tensor in weights.values()]).all()):
             self._check(torch.tensor(torch.nan))
@@ -391,7 +391,7 @@ class TaskTrainer:
         self.kept.only(best)  # last: the checkpoint before, from which a killed run goes on, may need the others
 
     def finish(self) -> Tuned:
-        """The weights of the best epoch in place."""
+        """Load the weights of the best epoch."""
         tuned = self.tuned
         tuned.epoch = self._ranked()[0]
         tuned.epochs = self.kept
@@ -405,7 +405,7 @@ class TaskTrainer:
 
 
 def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
-    """What happened to examples, in words.
+    """Describe counts of split or skipped examples.
 
     >>> events_in_words({"left out": 2, "cut apart": 1})
     '2 left out, 1 cut apart (words that one token held together)'
@@ -414,7 +414,7 @@ def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
 
 
 def set_seed(device: torch.device, seed: int) -> None:
-    """Begin torch's chance on a device anew.
+    """Seed torch's random number generators.
 
     On the CPU by its own generator: ``torch.manual_seed`` would write the stack down for a GPU that never wakes up, and
     that takes longer than a small layer.

@@ -1,4 +1,4 @@
-"""Heads: from vectors of an encoder to labels, or to heads and relations of a tree.
+"""Task heads: from encoder vectors to labels, or to heads and relations of a tree.
 
 A head is given the vectors of the places it reads, and nothing else of a sentence: so they can be computed once and
 kept, where the encoder does not learn.
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from isoglot.vocab.external_tokenizer import RowLayout
 
 Pool = Literal["first", "attention"]
-"""What of a text is read: the special token in front, or all its tokens by attention."""
+"""Pooling of a text: its first special token, or attention over all tokens."""
 
 
 class HeadConfig(Config):
-    """The shape of a head."""
+    """Architecture of a head."""
 
     dropout: float = Field(0.1, ge=0, lt=1)
-    """the share of an encoder's numbers that a head does not see in training"""
+    """dropout on the encoder's output"""
     arc_size: int = Field(500, ge=1)
     """parsing: dimensions of a word as a head, and as a dependent"""
     relation_size: int = Field(100, ge=1)
     """parsing: the same for relations"""
     mlp_dropout: float = Field(0.33, ge=0, lt=1)
-    """parsing and attention: the share of those numbers dropped in training"""
+    """parsing and attention: dropout"""
     pool: Pool = "first"
     """classification: what of a text is read: first (the special token in front) or attention (all its tokens)"""
     pool_size: int = Field(256, ge=1)
@@ -62,7 +62,7 @@ class HeadConfig(Config):
 
 
 class TaskHead(nn.Module):
-    """What all heads do."""
+    """Base class of task heads."""
 
     @abstractmethod
     def loss(
@@ -72,20 +72,20 @@ class TaskHead(nn.Module):
         targets_BWK: torch.Tensor,
         parts_BW: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """The mean cross-entropy of the places with targets; other places are padding or not to be learned from."""
+        """Mean cross-entropy of the positions with targets."""
 
     @abstractmethod
     def decode(
         self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
     ) -> np.ndarray:
-        """The best numbers for every place (B x W x K), on the CPU; anything where the mask is False."""
+        """Predictions for every position (B × W × K), on the CPU; undefined where the mask is False."""
 
     def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
         """Rows with the places that this head reads: those of the task, unless it says otherwise."""
         return rows
 
     def reset(self, seed: int) -> None:
-        """Initial values by name and seed: matrices normal with deviation 0.02, biases 0."""
+        """Initialize by name and seed: matrices normal with deviation 0.02, biases 0."""
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 if parameter.dim() < 2:

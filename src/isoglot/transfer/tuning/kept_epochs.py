@@ -1,4 +1,4 @@
-"""The weights of a run's best epochs, in files or in memory, for choosing among them in other ways than by dev."""
+"""Weights of the best epochs of a run, in files or in memory, for other selection rules."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class KeptEpochs:
     _memory: dict[int, dict[str, torch.Tensor]] = field(default_factory=dict)
 
     def numbers(self) -> list[int]:
-        """The epochs there are."""
+        """Epochs that are kept."""
         if self.out is None:
             return sorted(self._memory)
         return sorted(int(path.stem.removeprefix("epoch-")) for path in (self.out / FOLDER).glob("epoch-*.safetensors"))
 
     def put(self, epoch: int, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Keep the weights of an epoch.
+        """Store the weights of an epoch.
 
         Raises:
             StorageError: They cannot be written.
@@ -58,7 +58,7 @@ class KeptEpochs:
         return load_tensors(self._path(epoch), _KIND, remedy="make it again with isoglot transfer")
 
     def only(self, epochs: Sequence[int]) -> None:
-        """Forget all others."""
+        """Remove all other epochs."""
         for other in set(self.numbers()) - set(epochs):
             if self.out is None:
                 del self._memory[other]

@@ -1,4 +1,4 @@
-"""Which parameters of an encoder learn: all, those of the top layers, or none; never what a language has to itself.
+"""Trainable parameters of an encoder: all, those of the top layers, or none; never private parts.
 
 What only English batches move would no longer fit the parts of the other languages, so private parts stay as they are,
 and at test the target language's own take their place (Wu et al. 2020).
@@ -63,7 +63,7 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
 
 
 def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default") -> list[str]:
-    """The names of the parameters that learn, in order.
+    """Names of the trainable parameters, in order.
 
     Args:
         encoder: Ours, or any other torch module.

@@ -1,4 +1,4 @@
-"""An encoder with the head of a task on it: what fine-tuning makes, and what evaluates and predicts.
+"""A fine-tuned model: an encoder with a task head.
 
 Shapes: ``B`` rows, ``W`` places, ``D`` hidden size, ``K`` numbers of a place.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tuned:
-    """A task learned on an encoder.
+    """A fine-tuned model.
 
     Args:
         encoder: With the weights the task has left it.
@@ -68,7 +68,7 @@ class Tuned:
         encoder: EncoderLike | None = None,
         progress: Progress = SILENT,
     ) -> tuple[list[Any], TaskRows]:
-        """The examples with what is predicted for them, and the rows they went through in, with counts.
+        """Predict labels of examples; returns the examples and their rows.
 
         Args:
             examples: Of the task's kind; labels in them are not looked at.
@@ -133,7 +133,7 @@ class Tuned:
         vectors: Callable[[TaskBatch], torch.Tensor] | None = None,
         progress: Progress = SILENT,
     ) -> list[np.ndarray]:
-        """The best numbers of every row (W x K).
+        """Predictions for every row (W × K).
 
         Args:
             rows: What to decode.
@@ -168,7 +168,7 @@ class Tuned:
 
 
 def reader_of(encoder: EncoderLike, language: str, length: int | None) -> Reader:
-    """How an encoder reads a language; what reads several languages alike reads any other, too.
+    """Reader of a language for an encoder.
 
     Raises:
         ConfigError: Its vocabulary or its layers are for certain languages each, and this is another.
@@ -180,7 +180,7 @@ def reader_of(encoder: EncoderLike, language: str, length: int | None) -> Reader
 
 
 def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, layer: int | None) -> torch.Tensor:
-    """The vectors of the places a head reads (B x W x D).
+    """Hidden states at the positions that a head reads (B × W × D).
 
     Args:
         encoder: Any.
@@ -195,21 +195,21 @@ def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, 
 
 
 def number_format(device: torch.device, precision: str) -> Literal["float32", "bfloat16"]:
-    """What products are computed in on a device."""
+    """Floating-point type of matrix products on a device."""
     if precision == "auto":
         return "bfloat16" if product_precision(device) == "bfloat16" else "float32"
     return "bfloat16" if precision == "bfloat16" else "float32"
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """While the block lasts, products are computed in the number format."""
+    """Autocast context for a device and precision."""
     if number_format(device, precision) == "float32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
 
 
 def copied(encoder: EncoderLike) -> EncoderLike:
-    """An encoder with weights of its own and the same vocabulary."""
+    """A copy of an encoder that shares its vocabulary."""
     if not isinstance(encoder, nn.Module):
         return encoder
     vocabulary = encoder.vocabulary

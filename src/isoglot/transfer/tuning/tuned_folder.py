@@ -1,4 +1,4 @@
-"""A fine-tuned model as a folder, and the run that makes it.
+"""Folder of a fine-tuned model and of the run that creates it.
 
 ::
 
@@ -60,7 +60,7 @@ _FORM = {
 def learned_hashes(
     encoder: EncoderLike, train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]]
 ) -> dict[str, Any]:
-    """Hashes of all that a run learns from and chooses by."""
+    """Hashes of encoder, training and dev data."""
     return {
         "encoder": encoder_hash(encoder),
         "train": {code: data.sha256 for code, data in train.items()},
@@ -69,12 +69,12 @@ def learned_hashes(
 
 
 def run_identity(task: Task[Any], config: TuneConfig, hashes: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes a run this run: all settings, and :func:`learned_hashes`."""
+    """Identity of a run: all settings and :func:`learned_hashes`."""
     return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
 
 
 def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
-    """Begin a run in a folder, or go on with the one there.
+    """Start a run in a folder, or resume it.
 
     Raises:
         ConfigError: There is a run and no ``resume``, or it is another run.
@@ -92,7 +92,7 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
 
 
 def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds another run; nothing is written.
+    """Check that a folder has no other run; nothing is written.
 
     Raises:
         ConfigError: It does.
@@ -105,7 +105,7 @@ def check_begun(out: Path, identity: Mapping[str, Any]) -> None:
 
 
 def check_free(out: Path) -> None:
-    """Refuse a folder that holds a run, or an experiment with runs in it.
+    """Check that a folder has no run or experiment.
 
     Raises:
         ConfigError: It does.
@@ -119,12 +119,12 @@ def check_free(out: Path) -> None:
 
 
 def finished(out: Path) -> bool:
-    """Whether the run in a folder has ended."""
+    """Whether the run in a folder is finished."""
     return (out / IDENTITY).exists() and (out / INDEX).exists()
 
 
 def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Path]:
-    """Write a fine-tuned model to a folder; returns the files. One that is there is replaced in one step.
+    """Write a fine-tuned model to a folder atomically; returns the files.
 
     Args:
         tuned: What to write.
@@ -160,7 +160,7 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
 
 
 def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """What ``tuned.json`` says."""
+    """Content of ``tuned.json``."""
     index: dict[str, Any] = {
         "task": tuned.task.name,
         "labels": list(tuned.labels.names),
