@@ -101,12 +101,15 @@ def without_mini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isoglot.model.load.EMBEDDED_FOLDER", tmp_path / "no isoglot-mini")
 
 
-class Result(NamedTuple):
-    """What a command left: its exit code, what it printed and the error it failed with."""
-
+class _Printed(NamedTuple):
     code: int
     out: str
     err: str
+
+
+class Result(_Printed):
+    """What a command left: its exit code and what it printed; beside these, the error it failed with."""
+
     failure: IsoglotError | None = None
 
     def failed(self, code: str, *values: object, file: str | Path | None = None, line: int | None = None) -> None:
@@ -138,6 +141,8 @@ def isoglot(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         failures.clear()
         code = command_line.main(arguments)
         captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err, failures[0] if failures else None)
+        result = Result(code, captured.out, captured.err)
+        result.failure = failures[0] if failures else None
+        return result
 
     return run
