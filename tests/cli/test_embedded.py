@@ -202,7 +202,10 @@ def test_means_beside_a_model_that_are_of_another_are_refused(isoglot, mini: Pat
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        (("steer", "sweep", "--sentences", "4", "--alpha", "1", "--layers", "1"), {"means": "stored with isoglot-mini"}),
+        (
+            ("steer", "sweep", "--sentences", "4", "--alpha", "1", "--layers", "1"),
+            {"means": "stored with isoglot-mini"},
+        ),
         (("steer", "erase", "--sentences", "30", "--layers", "1", "--folds", "2"), {"model": "isoglot-mini"}),
         (
             ("retrieve", "sentences", "--sentences", "20", "--resamples", "20", "--out", "found"),
