@@ -136,7 +136,7 @@ def test_english_becomes_german_tokens(isoglot, tmp_path: Path):
     found = isoglot("steer", "translate", *given, "--json", "--quiet")
     assert (found.code, found.err) == (0, "")
     value = json.loads(found.out)
-    assert (value["model"], value["means"]) == (EMBEDDED, f"those of {EMBEDDED}")
+    assert (value["model"], value["means"]) == (EMBEDDED, f"stored with {EMBEDDED}")
     before, after = (scores["convert_rate"] for scores in value["scores"])
     assert before < 0.05
     assert after > 0.5

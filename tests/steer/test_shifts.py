@@ -217,7 +217,7 @@ def test_bad_input_is_one_clear_line(ours, imported: EncoderLike, texts):
         ({"source": "de"}, "config.unknown-name", "'de'"),
         ({"layers": 7}, "config.unknown-layer", 7),
         ({"layers": 2}, "config.unknown-layer", 2),
-        ({"layers": []}, "config.invalid-value", "layer"),
+        ({"layers": []}, "config.invalid-value", "layers"),
         ({"kind": "men"}, "config.unknown-name", "'men'"),
         ({"positions": "some"}, "config.unknown-name", "'some'"),
         ({"other_encoder": "x"}, "config.unknown-name", "'x'"),

@@ -162,7 +162,7 @@ def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets: T
     some = texts["en"]
     refused("config.unknown-name", "'de'", some, "en", "de", means)
     refused("config.unknown-layer", 99, some, "en", "fr", means, layer=99)
-    refused("input.empty", "sentence", [], "en", "fr", means)
+    refused("input.empty", "sentences", [], "en", "fr", means)
     refused("input.empty", 2, ["Yes", " "], "en", "fr", means)
     refused("config.other-language", "en", some, "en", "eng", means)
     refused("config.invalid-value", "nan", some, "en", "fr", means, alpha=float("nan"))

@@ -49,6 +49,7 @@ def mean_canonical_correlation(X: Array, Y: Array) -> float:
         X: N × D.
         Y: N × E, the same items in the same order; N should exceed D + E.
 
+    >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(mean_canonical_correlation(X, X @ np.array([[2.0, 0, 1], [0, 1, 5], [0, 0, 3]]) - 7), 6)
     1.0
