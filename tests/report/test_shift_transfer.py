@@ -73,12 +73,10 @@ def test_a_language_that_was_learned_from_is_not_zero_shot():
 
 def test_the_title_is_the_finding():
     title = " ".join(texts(shift_svg(outcome(["de"], [(3, 0.5, 12), (6, 1.0, 30)])))["title"])
-    assert title.startswith(
-        "Shifted by α = 1 at layer 6, de changes by +50.0 (best of 2 by the test itself, p = 0.0"
-    )
+    assert title.startswith("Shifted by α = 1 at layer 6, de changes by +50.0 (best of 2 by the test itself, p = 0.0")
     title = " ".join(texts(shift_svg(outcome(["de", "fr"], [(6, 0.5, 12), (6, 1.0, 30)])))["title"])
     assert title == (
-        "ShiftedTest at layer 6, 2 languages change by +50.0 on average (best of 2 by the test itself, 2 better at p < 0.05)"
+        "Shifted at layer 6, 2 languages change by +50.0 on average (best of 2 by the test itself, 2 better at p < 0.05)"
     )
 
 
