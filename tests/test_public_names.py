@@ -59,3 +59,12 @@ def test_the_room_of_a_public_name_can_be_imported_beside_it():
 
     assert Checkup.__name__ == "Checkup"
     assert callable(isoglot.diagnose)
+
+
+def test_a_model_is_loaded_once_for_all_pairs_of_languages(monkeypatch):
+    from isoglot.steer import token_translation
+
+    isoglot.translate("Yes.", "en", "de", device="cpu")
+    monkeypatch.setattr("isoglot.model.load_encoder", None)
+    assert len(isoglot.translate("Yes.", "en", "fr", device="cpu")) == 1
+    assert token_translation._loaded.cache_info().currsize <= 2

@@ -168,17 +168,22 @@ def translate(
         InputError: A sentence is empty.
         StorageError: The model cannot be read.
     """
-    encoder, known = _opened(model, device, language_code(source), language_code(target))
+    encoder = _loaded(model, device)
+    known = _known(model, device, frozenset((language_code(source), language_code(target))))
     sentences = [text] if isinstance(text, str) else list(text)
     return translate_tokens(encoder, sentences, source, target, known.means, alpha=alpha, layer=layer, sets=known.sets)
 
 
-@lru_cache(maxsize=4)
-def _opened(model: str, device: str, *languages: str) -> tuple[EncoderLike, KnownLanguages]:
+@lru_cache(maxsize=2)
+def _loaded(model: str, device: str) -> EncoderLike:
     from isoglot.model import load_encoder
 
-    encoder = load_encoder(model, device=device)
-    return encoder, languages_known(encoder, None, languages, model=model)
+    return load_encoder(model, device=device)
+
+
+@lru_cache(maxsize=16)
+def _known(model: str, device: str, languages: frozenset[str]) -> KnownLanguages:
+    return languages_known(_loaded(model, device), None, sorted(languages), model=model)
 
 
 def translate_tokens(
