@@ -6,19 +6,23 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from xml.etree import ElementTree
 
 import pytest
+import typer
 from typer.main import get_command
 
 from isoglot import __version__
+from isoglot.cli import options
 from isoglot.cli.main import EXAMPLES, app
 from isoglot.cli.main import VERBS as ALL
 from isoglot.cli.options import MODEL
+from isoglot.cli.output import Output
 from isoglot.cli.readable_help import make_readable
 from isoglot.cli.steer import EXAMPLE
 from isoglot.core.files import read_json
@@ -203,3 +207,34 @@ def test_demo_writes_a_page_and_does_not_work_twice(isoglot, monkeypatch, tmp_pa
     assert all(len(texts) == len(real["sentences"]) for texts in real["shifted"].values())
     assert real["tested"] == 20
     assert model.stat().st_mtime_ns == before
+
+
+def test_a_group_of_options_is_an_argument_of_the_verb_and_a_section_of_its_help():
+    @dataclass(frozen=True)
+    class Search:
+        SECTION: ClassVar[str] = "Search"
+        neighbors: Annotated[int, typer.Option("--neighbors", help="How many.")]
+        metric: Annotated[str, typer.Option("--metric", help="Which.")] = "cosine"
+
+    called = []
+
+    def find(*, name: Annotated[str, typer.Argument(help="What.")], search: Search, output: Output) -> None:
+        called.append((name, search, output))
+
+    find.__annotations__ |= {"search": Search}  # a class of this function
+    found = typer.Typer()
+    found.callback()(lambda: None)
+    options.verb(found, "find", example="find X")(find)
+    command = get_command(found)
+    command(args=["find", "X", "--neighbors", "3", "--json"], standalone_mode=False)
+    assert called == [("X", Search(neighbors=3, metric="cosine"), Output(json=True))]
+    panels = {
+        option.name: option.rich_help_panel for option in command.commands["find"].params if option.name != "name"
+    }
+    assert panels["metric"] == "Search"
+    assert panels["quiet"] == "Output"
+
+
+def test_sections_are_for_verbs_with_more_than_a_dozen_options(isoglot):
+    assert "─ Output ─" not in isoglot("doctor", "--help").out
+    assert isoglot("pretrain", "--help").out.index("─ Run ─") < isoglot("pretrain", "--help").out.index("─ Output ─")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, Settings
+from isoglot.cli.options import Device, OptionalOut, Seed, Settings
 from isoglot.cli.output import Output, command_line
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ EXAMPLE = "Example: isoglot doctor --measure quick --set seconds=2"
 
 
 def doctor(
+    *,
     measure: Annotated[
         str | None,
         typer.Option(
@@ -26,15 +27,12 @@ def doctor(
     out: OptionalOut = None,
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Show versions, devices, the bundled encoder and optional parts; measure how fast the device is."""
     from isoglot.core.doctor import check_up
     from isoglot.model.load import embedded
 
-    output = Output(json=json, quiet=quiet)
     check = check_up(
         command=command_line(),
         measure=measure,

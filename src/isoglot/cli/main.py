@@ -17,9 +17,9 @@ import typer
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli.output import OPENED
+from isoglot.cli.options import flatten
+from isoglot.cli.output import OPENED, Session
 from isoglot.cli.readable_help import HELP, make_readable
-from isoglot.cli.run_files import Session
 from isoglot.core.errors import IsoglotError, cut, shown
 from isoglot.core.files import forget_reads, storage_error
 
@@ -80,7 +80,7 @@ def build(*verbs: str) -> typer.Typer:
         if hasattr(module, "app"):
             found.add_typer(module.app, name=name)
         else:
-            found.command(name, epilog=module.EXAMPLE)(getattr(module, name))
+            found.command(name, epilog=module.EXAMPLE)(flatten(getattr(module, name)))
     return found
 
 

@@ -1,34 +1,91 @@
-"""The options that mean the same in every verb. A verb takes the ones it needs, by these types.
+"""Options shared by several verbs, and groups of options.
 
-``--json``, ``--quiet`` and ``--debug`` belong to every verb.
-
-The option ``--layers``: all of them, or some by their numbers.
-
-Words whose translations training was given: whether they are refused, left out or scored on.
+A verb is a function registered with :func:`verb`, with keyword-only parameters. A parameter is an option by its
+annotated type (``seed: Seed = 0``), or a group: a dataclass whose fields are options, which share a section of the
+help. Every verb has the group ``output: Output``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
-from isoglot.cli.output import OPENED
-from isoglot.cli.run_files import Session, take_file, take_folder, take_vectors
+from isoglot.cli.output import OPENED, Debug, Json, Quiet, Session
+from isoglot.cli.run_files import take_file, take_folder, take_vectors
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import counted
 from isoglot.core.rng import LARGEST_SEED
 
+__all__ = ["Debug", "Json", "Quiet"]
+INPUT, RUN, OUTPUT = "Input", "Run", "Output"
+"""Sections of the help, for verbs with more than a dozen options."""
 MANY = 1_000_000_000
 """The most of anything that an option may ask for, where it says nothing else."""
 
 
-def _remember_debug(context: typer.Context, value: bool) -> bool:
-    session = context.find_root().obj
-    if value and isinstance(session, Session):
-        session.debug = True
-    return value
+def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a verb of a group of verbs.
+
+    Args:
+        app: The group of verbs.
+        name: What the user types.
+        example: A command that works, without ``isoglot``; the end of the help.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        app.command(name, epilog=f"Example: isoglot {example}")(flatten(function))
+        return function
+
+    return register
+
+
+def flatten(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with each group of options replaced by its fields, as Typer wants them.
+
+    A group is a dataclass with annotated fields. ``SECTION`` names its section of the help. Where the parameter has a
+    default, an instance of the group, its fields' values are the defaults of the options.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    flat: dict[str, Parameter] = {}
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for name, parameter in signature(function).parameters.items():
+        kind = hints[name]
+        if not is_dataclass(kind):
+            flat[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind)
+            continue
+        options = _options_of(kind, parameter.default)
+        groups[name] = kind, [option.name for option in options]
+        flat |= {option.name: option for option in options}
+
+    def call(**values: Any) -> None:  # noqa: ANN401 - what Typer parsed
+        grouped = {name: kind(**{each: values.pop(each) for each in names}) for name, (kind, names) in groups.items()}
+        function(**grouped, **values)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__signature__ = Signature(list(flat.values()))  # type: ignore[attr-defined]
+    call.__annotations__ = {name: option.annotation for name, option in flat.items()}
+    return call
+
+
+def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - any dataclass of options
+    """Return the fields of a group as parameters, in the section of the group."""
+    section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
+    options = []
+    for field in fields(group):
+        kind, option = get_args(hints[field.name])
+        option = copy(option)
+        option.rich_help_panel = option.rich_help_panel or section
+        value = getattr(default, field.name, field.default)
+        value = Parameter.empty if value is MISSING else value
+        annotation = Annotated[kind, option]
+        options.append(Parameter(field.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
+    return options
 
 
 def _remember_weights(context: typer.Context, value: Literal["best", "last"]) -> Literal["best", "last"]:
@@ -81,23 +138,22 @@ MaxLine = Annotated[
         "--max-line", metavar="MB", min=1, max=10_000, callback=_limit_lines, help="Refuse lines longer than this."
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON on standard output, and nothing else there.")
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=LARGEST_SEED, rich_help_panel=RUN, help="Same seed, same numbers.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no commentary: only the result.")]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", callback=_remember_debug, is_eager=True, help="Show the traceback when something fails."),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="Same seed, same numbers.")]
 Device = Annotated[
-    str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.")
+    str,
+    typer.Option(
+        "--device", metavar="NAME", rich_help_panel=RUN, help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor."
+    ),
 ]
 OUT = "Folder for the results; made if missing."
-_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, help=OUT)
+_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, rich_help_panel=OUTPUT, help=OUT)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
-_FILE_OUT = typer.Option("--out", metavar="FILE", callback=take_file, help="File for the result.")
+_FILE_OUT = typer.Option(
+    "--out", metavar="FILE", callback=take_file, rich_help_panel=OUTPUT, help="File for the result."
+)
 FileOut = Annotated[Path, _FILE_OUT]
 OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
@@ -106,23 +162,27 @@ VectorsOut = Annotated[
         "--out",
         metavar="PATH",
         callback=take_vectors,
+        rich_help_panel=OUTPUT,
         help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
     ),
 ]
 SET = "Change one setting of the recipe. May be repeated."
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help=SET),
+    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=RUN, help=SET),
 ]
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
-ModelOption = Annotated[str, typer.Option("--model", metavar="MODEL", callback=open_run, help=MODEL)]
+ModelOption = Annotated[
+    str, typer.Option("--model", metavar="MODEL", callback=open_run, rich_help_panel=INPUT, help=MODEL)
+]
 Weights = Annotated[
     Literal["best", "last"],
     typer.Option(
         "--weights",
         callback=_remember_weights,
         is_eager=True,
+        rich_help_panel=INPUT,
         help="Of a training run: those with the lowest dev perplexity, or the last.",
     ),
 ]

@@ -6,8 +6,11 @@ import json
 import re
 import shlex
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TextIO
+
+import typer
 
 from isoglot.core.errors import visible
 from isoglot.core.progress import Progress, choose_progress
@@ -27,17 +30,54 @@ OPENED: dict[str, RunWeights] = {}
 """Weights of training runs that this command's model options stand for, by their folder; each command begins anew."""
 
 
+@dataclass
+class Session:
+    """State of one command, held until it has ended, however it ends."""
+
+    debug: bool = False
+    weights: Literal["best", "last"] = "best"
+    """Which weights of a training run the command's model options stand for."""
+    held: ExitStack = field(default_factory=ExitStack)
+    """The locks on what it writes."""
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.held.close()
+
+
+def _remember_debug(context: typer.Context, value: bool) -> bool:
+    session = context.find_root().obj
+    if value and isinstance(session, Session):
+        session.debug = True
+    return value
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON on standard output, and nothing else there.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no commentary: only the result.")]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", callback=_remember_debug, is_eager=True, help="Show the traceback when something fails."),
+]
+
+
+@dataclass(frozen=True)
 class Output:
-    """Standard output of one verb.
+    """Standard output of a verb, and the options ``--json``, ``--quiet`` and ``--debug`` as a group.
 
     Args:
-        json: The result is printed as JSON and nothing else goes to standard output.
-        quiet: No commentary, no progress.
+        json: Print the result as JSON, and nothing else on standard output.
+        quiet: Print neither commentary nor progress.
+        debug: Show tracebacks; :class:`Session` keeps it.
     """
 
-    def __init__(self, *, json: bool, quiet: bool) -> None:
-        self.json = json
-        self.quiet = quiet
+    SECTION: ClassVar[str] = "Output"
+    json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
 
     @property
     def progress(self) -> Progress:

@@ -8,25 +8,32 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperOption
 
-from isoglot.cli.options import MANY
+from isoglot.cli.options import INPUT, MANY, OUTPUT, RUN
 
 HELP = ["-h", "--help"]
 """What asks for help."""
 _TEXT = ("<str>", "<path>")  # whatever is typed is that
 _LARGE = MANY  # a bound that nobody meets is not worth its digits
+_SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
+_ONE_SECTION = 12
+"""Up to how many options the help shows without sections."""
 
 
 def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
     """Paragraphs have one line each, which fits any width; flags take no value, numbers are N, and text is no type.
 
-    A group without an example of its own has that of its first verb.
+    A group without an example of its own has that of its first verb. The options of a short help are in one section.
 
     Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, numbers as
     ``<int range>``, and after the name of an argument ``<str>`` or ``<path>``.
     """
     command.help = joined(command.help or "")
     asked = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    command.params.sort(key=lambda option: _SECTIONS.get(getattr(option, "rich_help_panel", None) or "", 0))
+    short = len(command.params) <= _ONE_SECTION
     for option in (*command.params, asked):
+        if short and hasattr(option, "rich_help_panel"):
+            option.rich_help_panel = None
         if isinstance(option, TyperOption):
             _make_option_readable(option)
         elif isinstance(option, TyperArgument):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import typer
 
 from isoglot.cli.inputs import is_path
-from isoglot.cli.output import command_line, opened
+from isoglot.cli.output import Session, command_line, opened
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,23 +18,6 @@ if TYPE_CHECKING:
 
     from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
-
-
-@dataclass
-class Session:
-    """What the command line has to know and to hold until a command has ended, however it ends."""
-
-    debug: bool = False
-    weights: Literal["best", "last"] = "best"
-    """Which weights of a training run the command's model options stand for."""
-    held: ExitStack = field(default_factory=ExitStack)
-    """The locks on what it writes."""
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self.held.close()
 
 
 Kind = Literal["aside", "in place"]
