@@ -225,7 +225,7 @@ def test_a_group_of_options_is_an_argument_of_the_verb_and_a_section_of_its_help
     found = typer.Typer()
     found.callback()(lambda: None)
     options.verb(found, "find", example="find X")(find)
-    command = get_command(found)
+    command: Any = get_command(found)
     command(args=["find", "X", "--neighbors", "3", "--json"], standalone_mode=False)
     assert called == [("X", Search(neighbors=3, metric="cosine"), Output(json=True))]
     panels = {

@@ -83,7 +83,7 @@ def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - 
         option.rich_help_panel = option.rich_help_panel or section
         value = getattr(default, field.name, field.default)
         value = Parameter.empty if value is MISSING else value
-        annotation = Annotated[kind, option]
+        annotation = Annotated[kind, option]  # type: ignore[valid-type]
         options.append(Parameter(field.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
     return options
 
