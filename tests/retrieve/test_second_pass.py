@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from isoglot.core.arrays import paired_rows
@@ -35,8 +35,9 @@ def vectors(kind: str, rows: int, chance: np.random.Generator, shared: np.random
             return np.sign(drawn.round()) + np.eye(8)[0] * 2
 
 
-# The same cases each time: among duplicates with a score near 0, rounding may decide which copy either pass chooses.
-@settings(max_examples=60, deadline=None, derandomize=True)
+# Among these duplicates scores are near 0 by cancellation, where rounding could decide which copy a pass chooses.
+@example(kinds=("duplicates",) * 2, sizes=(173, 50), k=1, neighborhood=11, method="csls", shape=(7, 16), seed=8782)
+@settings(max_examples=60, deadline=None)
 @given(
     kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
     sizes=st.tuples(st.integers(1, 200), st.integers(1, 200)),

@@ -84,7 +84,7 @@ class ScoringRule:
         values = order if self.factor == 1 else self.factor * order
         return (values if self.offset_N is None else values + self.offset_N[rows]).float() + 0.0  # -0.0 is 0.0
 
-    def tolerance(self, X_BD: torch.Tensor, longest_Y: float, rows: slice) -> torch.Tensor:
+    def tolerance(self, X_BD: torch.Tensor, longest_Y: float, rows: slice | torch.Tensor) -> torch.Tensor:
         """Error bound of float32 in each row of :meth:`block`: that of a sum of D products."""
         size_B: torch.Tensor = X_BD.norm(dim=1).double() * longest_Y
         if self.shift_M is not None:

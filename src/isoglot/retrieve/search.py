@@ -392,7 +392,7 @@ def exact_top(
         final_LK[chosen_L] = keys_of(scores_PW, columns_PW).topk(k, dim=1).values
     unsure_U = unsure_L.nonzero()[:, 0]
     for part in unsure_U.split(max(1, 2**22 // len(Y_MD))) if len(unsure_U) else ():
-        final_LK[part] = _whole_rows(X_ND, Y_MD, lines_L[part], k, rule)
+        final_LK[part] = _whole_rows(X_ND, Y_MD, lines_L[part], k, rule, longest)
     return TopK(indices_of(final_LK), values_of(final_LK))
 
 
@@ -411,19 +411,29 @@ def _products(X_ND: torch.Tensor, Y_MD: torch.Tensor, rows_P: torch.Tensor, colu
     for part_B, columns_BW in zip(rows_P.split(at_once), columns_PW.split(at_once), strict=True):
         Y_BWD = Y_MD.index_select(0, columns_BW.flatten()).view(-1, width, X_ND.shape[1]).double()
         X_B1D = X_ND.index_select(0, part_B).double()[:, None]
-        products.append(torch.matmul(X_B1D, Y_BWD.transpose(1, 2))[:, 0])
+        products.append((X_B1D * Y_BWD).sum(dim=2))  # the same for an entry, whichever are beside it
     return torch.cat(products)
 
 
 def _whole_rows(
-    X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: ScoringRule
+    X_ND: torch.Tensor, Y_MD: torch.Tensor, lines_P: torch.Tensor, k: int, rule: ScoringRule, longest: float
 ) -> torch.Tensor:
-    """Keys of the K best columns of a few rows, computed in float64."""
-    rows_P1, keys = lines_P[:, None], []
-    for columns_C in torch.arange(len(Y_MD), device=X_ND.device).split(2**16):
-        products = X_ND[lines_P].double() @ Y_MD[columns_C].double().T
-        keys.append(keys_of(rule.final(rule.order(products, rows_P1, columns_C[None]), rows_P1), columns_C[None]))
-    return torch.cat(keys, dim=1).topk(k, dim=1).values
+    """Keys of the K best columns of a few rows, computed in float64.
+
+    Columns that could be among the best are rescored by :func:`_products`, as kept candidates are: matrix products may
+    round equal entries differently, which would decide between duplicates.
+    """
+    rows_P1, X_PD = lines_P[:, None], X_ND[lines_P]
+    parts = torch.arange(len(Y_MD), device=X_ND.device).split(2**16)
+    order_PM = torch.cat([rule.order(X_PD.double() @ Y_MD[part].double().T, rows_P1, part[None]) for part in parts], 1)
+    # Scores are float32, so the bar allows for its rounding.
+    error_P = rule.tolerance(X_PD, longest, lines_P)
+    bar_P = order_PM.topk(k, dim=1).values[:, -1] - 2 * error_P
+    most = int((order_PM >= bar_P[:, None]).sum(dim=1).max())
+    columns_PW = order_PM.topk(most, dim=1).indices
+    products_PW = _products(X_ND, Y_MD, lines_P, columns_PW)
+    scores_PW = rule.final(rule.order(products_PW, rows_P1, columns_PW), rows_P1)
+    return keys_of(scores_PW, columns_PW).topk(k, dim=1).values
 
 
 # --- dense search ---
