@@ -8,22 +8,7 @@ import pytest
 from isoglot.languages.grammars.chinese import Chinese
 from isoglot.languages.grammars.english import English
 from isoglot.languages.grammars.lexicon import read_table
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    CLASSIFIER,
-    COPULA,
-    DETERMINER,
-    LINK,
-    MARKER,
-    NEGATION,
-    NUMBER,
-    QUESTION,
-    RELATIVE,
-    Meaning,
-    Name,
-    Thing,
-    number_units,
-)
+from isoglot.languages.meaning import Meaning, Name, Part, Thing, number_units
 from isoglot.languages.random_meanings import Sampler
 from isoglot.languages.sentence import Sentence, align
 from tests.languages.chinese_said import BREAD, a, act, check_tree, prop, said
@@ -95,7 +80,7 @@ def test_a_pronoun_for_what_a_relative_clause_is_about_says_so(chinese: Chinese)
     cow = Thing("cow", relative=act("milk_cow", "farmer", None), gap="patient")
     sentence = said(chinese, prop("big", cow))
     units = dict(zip(sentence.words, sentence.units, strict=True))
-    assert units["给"] == units["它"] == units["的"] == cow.unit * 8 + RELATIVE
+    assert units["给"] == units["它"] == units["的"] == cow.unit * 8 + Part.RELATIVE
 
 
 def test_units_meet_those_of_english(chinese: Chinese) -> None:
@@ -115,17 +100,17 @@ def test_function_words_carry_their_parts(chinese: Chinese) -> None:
     parts: dict[str, set[int]] = defaultdict(set)
     for word, unit in zip(sentence.words, sentence.units, strict=True):
         parts[word].add(unit % 8 if unit >= 0 else -1)
-    assert parts["没"] == {NEGATION}
-    assert parts["在"] == parts["里"] == {MARKER}
-    assert RELATIVE in parts["的"]
-    assert parts["红"] == {ADJECTIVE}
-    assert parts["因为"] == {LINK}
-    assert parts["是"] == {COPULA}
+    assert parts["没"] == {Part.NEGATION}
+    assert parts["在"] == parts["里"] == {Part.MARKER}
+    assert Part.RELATIVE in parts["的"]
+    assert parts["红"] == {Part.ADJECTIVE}
+    assert parts["因为"] == {Part.LINK}
+    assert parts["是"] == {Part.COPULA}
     one = said(chinese, act("see", "king", a("horse")))
-    assert one.units[one.words.index("一")] % 8 == DETERMINER
+    assert one.units[one.words.index("一")] % 8 == Part.DETERMINER
     counted = said(chinese, act("see", "king", a("horse", plural=True, count=2)), question=True)
     units = dict(zip(counted.words, counted.units, strict=True))
-    assert (units["两"] % 8, units["匹"] % 8, units["吗"] % 8) == (NUMBER, CLASSIFIER, QUESTION)
+    assert (units["两"] % 8, units["匹"] % 8, units["吗"] % 8) == (Part.NUMBER, Part.CLASSIFIER, Part.QUESTION)
 
 
 def test_every_word_is_glued(chinese: Chinese) -> None:
@@ -152,7 +137,7 @@ def test_every_concept_has_words(chinese: Chinese) -> None:
     assert set(chinese.verbs) == set(world.verbs)
     assert set(chinese.adjectives) == set(world.adjectives)
     assert set(chinese.adverbs) >= set(world.adverbs)
-    assert set(chinese.numbers) == set(world.numbers)
+    assert set(chinese.number_words) == set(world.numbers)
     assert set(chinese.names) == set(world.names)
     for concept, nouns in chinese.nouns.items():
         assert world.nouns[concept].mass or all(noun.measure for noun in nouns), concept

@@ -10,13 +10,13 @@ from isoglot.languages import parallel
 from isoglot.languages.grammars.english import English, article
 from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
-    MARKER,
     PLAIN,
     Asked,
     Both,
     Clause,
     Meaning,
     Name,
+    Part,
     Pronoun,
     Register,
     Thing,
@@ -303,7 +303,7 @@ def test_a_preposition_left_behind():
         "for ADP 4 case",
         "? PUNCT 4 punct",
     ]
-    assert asked.units[4] == asked.units[0] + MARKER
+    assert asked.units[4] == asked.units[0] + Part.MARKER
 
 
 def test_contractions_are_multiword_tokens():

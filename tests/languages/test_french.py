@@ -12,20 +12,12 @@ from isoglot.languages.grammars.french import French
 from isoglot.languages.grammars.french_forms import BE, FrenchLexicon, Verb
 from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.meaning import (
-    ADJECTIVE,
-    COPULA,
-    DETERMINER,
-    LINK,
-    MARKER,
-    NEGATION,
-    QUESTION,
-    RELATIVE,
-    TIME,
     Asked,
     Both,
     Clause,
     Meaning,
     Name,
+    Part,
     Phrase,
     Pronoun,
     Thing,
@@ -273,17 +265,17 @@ def test_words_carry_their_units(french: French) -> None:
     assert sentence.text == "Le roi n'a pas vu hier au marché la vieille maison que la reine a construite."
     main, house_unit, inner = meaning.main.unit * 8, house.unit * 8, house.relative.unit * 8  # type: ignore[union-attr]
     where = dict(zip(sentence.words, sentence.units, strict=True))
-    assert where["n'"] == where["pas"] == main + NEGATION
+    assert where["n'"] == where["pas"] == main + Part.NEGATION
     assert where["vu"] == main
-    assert where["hier"] == main + TIME
-    assert where["vieille"] == house_unit + ADJECTIVE
-    assert where["que"] == house_unit + RELATIVE
+    assert where["hier"] == main + Part.TIME
+    assert where["vieille"] == house_unit + Part.ADJECTIVE
+    assert where["que"] == house_unit + Part.RELATIVE
     assert where["construite"] == inner
-    assert where["marché"] + MARKER == where["à"]
-    assert where["marché"] + DETERMINER == sentence.units[sentence.words.index("à") + 1]
+    assert where["marché"] + Part.MARKER == where["à"]
+    assert where["marché"] + Part.DETERMINER == sentence.units[sentence.words.index("à") + 1]
     question = french.render(ask(is_so("big", house)))
-    assert question.units[:3] == [question.meaning.main.unit * 8 + QUESTION] * 3
-    assert question.units[question.words.index("était")] == question.meaning.main.unit * 8 + COPULA
+    assert question.units[:3] == [question.meaning.main.unit * 8 + Part.QUESTION] * 3
+    assert question.units[question.words.index("était")] == question.meaning.main.unit * 8 + Part.COPULA
 
 
 def test_contractions_and_names(french: French) -> None:
@@ -292,7 +284,7 @@ def test_contractions_and_names(french: French) -> None:
                                  "malade", "."]  # fmt: skip
     assert sentence.entities[:3] == ["B-PER", "I-PER", "O"]
     assert sentence.relations[:8] == ["nsubj", "flat", "aux:tense", "root", "case", "det", "obl:arg", "mark"]
-    assert sentence.units[7] == sentence.units[8] == ILL.unit * 8 + LINK
+    assert sentence.units[7] == sentence.units[8] == ILL.unit * 8 + Part.LINK
 
 
 # --- trees ---

@@ -21,7 +21,7 @@ from zlib import crc32
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.language_codes import language_code
 from isoglot.core.rng import derive_seed
-from isoglot.languages.meaning import Both, Clause, Meaning, Name, Phrase, Register, Thing, Wording
+from isoglot.languages.meaning import Clause, Meaning, Name, Register, Thing, Wording, nodes
 from isoglot.languages.random_meanings import Sampler, topic_draw
 from isoglot.text.formats.dictionary import Entry
 
@@ -81,35 +81,16 @@ def split_by(key: str) -> Split:
     return "dev" if bucket == 0 else "test" if bucket == 1 else "train"
 
 
-def _concepts(meaning: Meaning) -> list[str]:
+def _concepts(meaning: Meaning) -> Iterator[str]:
     """The verbs, nouns and names of a meaning."""
-    found: list[str] = []
-    _add_clause(found, meaning.main)
-    if meaning.other is not None:
-        _add_clause(found, meaning.other)
-    return found
-
-
-def _add_clause(found: list[str], clause: Clause) -> None:
-    # sing and sing_song may be one word in some language: only the part before the underscore counts
-    found.append(clause.predicate.partition("_")[0])
-    for phrase in (clause.agent, clause.patient, clause.recipient, clause.instrument, clause.goal, clause.place):
-        if phrase is not None:
-            _add_phrase(found, phrase)
-    if clause.complement is not None:
-        _add_clause(found, clause.complement)
-
-
-def _add_phrase(found: list[str], phrase: Phrase) -> None:
-    if isinstance(phrase, Thing):
-        found.append(phrase.concept)
-        if phrase.relative is not None:
-            _add_clause(found, phrase.relative)
-    elif isinstance(phrase, Name):
-        found.append(phrase.name)
-    elif isinstance(phrase, Both):
-        _add_phrase(found, phrase.first)
-        _add_phrase(found, phrase.second)
+    for _, node in nodes(meaning):
+        if isinstance(node, Clause):
+            # sing and sing_song may be one word in some language: only the part before the underscore counts
+            yield node.predicate.partition("_")[0]
+        elif isinstance(node, Thing):
+            yield node.concept
+        elif isinstance(node, Name):
+            yield node.name
 
 
 # --- meanings ---

@@ -4,31 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    CLASSIFIER,
-    COPULA,
-    DETERMINER,
-    FREQUENCY,
-    HEAD,
-    LINK,
-    MANNER,
-    MARKER,
-    NEGATION,
-    NUMBER,
-    QUESTION,
-    RELATIVE,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Meaning,
-    Name,
-    Phrase,
-    Pronoun,
-    Thing,
-)
+from isoglot.languages.meaning import Asked, Both, Clause, Meaning, Name, Part, Phrase, Pronoun, Thing, nodes
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
@@ -47,7 +23,7 @@ def word_glosses(sentence: Sentence) -> list[str]:
     said: set[int] = set()
     found: list[str] = []
     for unit, tag, relation in zip(sentence.units, sentence.tags, sentence.relations, strict=True):
-        clause = clauses.get(unit // 8) if unit % 8 in (HEAD, COPULA) else None
+        clause = clauses.get(unit // 8) if unit % 8 in (Part.HEAD, Part.COPULA) else None
         others = sentence.units.count(unit) > 1
         if clause is not None and others and tag in ("AUX", "ADV") and relation.startswith(("aux", "advmod")):
             found.append(clause.tense)
@@ -59,69 +35,54 @@ def word_glosses(sentence: Sentence) -> list[str]:
 
 def clauses_by_unit(meaning: Meaning) -> dict[int, Clause]:
     """The clauses of a meaning by unit; other units are phrases."""
-    found: dict[int, Clause] = {}
-    waiting = [clause for clause in (meaning.main, meaning.other) if clause is not None]
-    while waiting:
-        clause = waiting.pop()
-        found[clause.unit] = clause
-        phrases = [getattr(clause, role) for role in MARKERS]
-        phrases += [half for phrase in phrases if isinstance(phrase, Both) for half in (phrase.first, phrase.second)]
-        waiting += [phrase.relative for phrase in phrases if isinstance(phrase, Thing) and phrase.relative is not None]
-        if clause.complement is not None:
-            waiting.append(clause.complement)
-    return found
+    return {node.unit: node for _, node in nodes(meaning) if isinstance(node, Clause)}
 
 
 def gloss(meaning: Meaning) -> dict[int, str]:
     """Glosses by ``unit * 8 + part`` of the meaning; parts without a gloss are missing."""
     found: dict[int, str] = {}
-    _clause(found, meaning.main, "")
-    if meaning.other is not None:
-        _clause(found, meaning.other, meaning.link or "")
+    links = {"main": "", "other": meaning.link or ""}
+    for role, node in nodes(meaning):
+        parts = _clause(node, links.get(role, "that")) if isinstance(node, Clause) else _phrase(node, MARKERS[role])
+        found |= {node.unit * 8 + part: text for part, text in parts.items()}
     return found
 
 
-def _clause(found: dict[int, str], clause: Clause, link: str) -> None:
-    unit = clause.unit * 8
+def _clause(clause: Clause, link: str) -> dict[int, str]:
     name = _plain(clause.predicate)
-    found[unit + HEAD] = f"{name}.{clause.tense}" if clause.kind == "action" else name
-    found[unit + NEGATION] = "not"
-    found[unit + TIME] = _plain(clause.time or "")
-    found[unit + FREQUENCY] = _plain(clause.frequency or "")
-    found[unit + MANNER] = _plain(clause.manner or "")
-    found[unit + LINK] = link
-    found[unit + COPULA] = f"be.{clause.tense}"
-    found[unit + QUESTION] = "Q"
-    for role, marker in MARKERS.items():
-        phrase = getattr(clause, role)
-        if phrase is not None:
-            _phrase(found, phrase, marker)
-    if clause.complement is not None:
-        _clause(found, clause.complement, "that")
+    return {
+        Part.HEAD: f"{name}.{clause.tense}" if clause.kind == "action" else name,
+        Part.NEGATION: "not",
+        Part.TIME: _plain(clause.time or ""),
+        Part.FREQUENCY: _plain(clause.frequency or ""),
+        Part.MANNER: _plain(clause.manner or ""),
+        Part.LINK: link,
+        Part.COPULA: f"be.{clause.tense}",
+        Part.QUESTION: "Q",
+    }
 
 
-def _phrase(found: dict[int, str], phrase: Phrase, marker: str) -> None:
-    unit = phrase.unit * 8
-    found[unit + MARKER] = marker
-    if isinstance(phrase, Thing):
-        found[unit + HEAD] = _plain(phrase.concept) + (".pl" if phrase.plural else "")
-        found[unit + DETERMINER] = "the" if phrase.definite else "a"
-        found[unit + ADJECTIVE] = _plain(phrase.adjective or "")
-        found[unit + NUMBER] = str(phrase.count)
-        found[unit + RELATIVE] = "that"
-        found[unit + CLASSIFIER] = "CL"
-        if phrase.relative is not None:
-            _clause(found, phrase.relative, "that")
-    elif isinstance(phrase, Name):
-        found[unit + HEAD] = phrase.name
-    elif isinstance(phrase, Both):
-        found[unit + AND] = "and"
-        _phrase(found, phrase.first, marker)
-        _phrase(found, phrase.second, marker)
-    elif isinstance(phrase, Pronoun):
-        found[unit + HEAD] = PERSONS.get((phrase.person, phrase.plural)) or ("they" if phrase.plural else "he/she/it")
-    elif isinstance(phrase, Asked):
-        found[unit + HEAD] = phrase.word
+def _phrase(phrase: Phrase, marker: str) -> dict[int, str]:
+    match phrase:
+        case Thing():
+            return {
+                Part.MARKER: marker,
+                Part.HEAD: _plain(phrase.concept) + (".pl" if phrase.plural else ""),
+                Part.DETERMINER: "the" if phrase.definite else "a",
+                Part.ADJECTIVE: _plain(phrase.adjective or ""),
+                Part.NUMBER: str(phrase.count),
+                Part.RELATIVE: "that",
+                Part.CLASSIFIER: "CL",
+            }
+        case Both():
+            return {Part.MARKER: marker, Part.AND: "and"}
+        case Name():
+            word = phrase.name
+        case Pronoun():
+            word = PERSONS.get((phrase.person, phrase.plural)) or ("they" if phrase.plural else "he/she/it")
+        case Asked():
+            word = phrase.word
+    return {Part.MARKER: marker, Part.HEAD: word}
 
 
 def _plain(concept: str) -> str:

@@ -14,10 +14,14 @@ Kind = Literal["action", "property", "class", "location"]
 Link = Literal["and", "but", "because", "when", "although"]
 Register = Literal["encyclopaedic", "conversational"]
 
-# Parts of the unit of a noun phrase ...
-HEAD, DETERMINER, ADJECTIVE, NUMBER, MARKER, RELATIVE, CLASSIFIER, AND = range(8)
-# ... and of the unit of a clause (HEAD is its predicate, LINK its conjunction).
-NEGATION, TIME, FREQUENCY, MANNER, LINK, COPULA, QUESTION = 1, 2, 3, 4, 5, 6, 7
+
+class Part:
+    """Parts of a unit of meaning, which has at most eight: a word expresses ``unit * 8 + part``."""
+
+    # of a noun phrase
+    HEAD, DETERMINER, ADJECTIVE, NUMBER, MARKER, RELATIVE, CLASSIFIER, AND = range(8)
+    # of a clause, where HEAD is the predicate and LINK the conjunction
+    NEGATION, TIME, FREQUENCY, MANNER, LINK, COPULA, QUESTION = range(1, 8)
 
 
 @dataclass(slots=True)
@@ -130,30 +134,37 @@ class Wording:
 PLAIN = Wording()
 
 
+ROLES = ("agent", "patient", "recipient", "instrument", "goal", "place")
+"""The roles of a clause that are phrases."""
+
+
+def nodes(meaning: Meaning) -> list[tuple[str, Clause | Phrase]]:
+    """List the clauses and phrases of a meaning in a fixed order, each after the one that contains it.
+
+    A clause has the role ``main``, ``other``, ``complement`` or ``relative``, a phrase one of :data:`ROLES`.
+    """
+    found: list[tuple[str, Clause | Phrase]] = []
+    _add_nodes(found, "main", meaning.main)
+    if meaning.other is not None:
+        _add_nodes(found, "other", meaning.other)
+    return found
+
+
+def _add_nodes(found: list[tuple[str, Clause | Phrase]], role: str, node: Clause | Phrase) -> None:
+    found.append((role, node))
+    if isinstance(node, Clause):
+        for name in (*ROLES, "complement"):
+            if (below := getattr(node, name)) is not None:
+                _add_nodes(found, name, below)
+    elif isinstance(node, Both):
+        _add_nodes(found, role, node.first)
+        _add_nodes(found, role, node.second)
+    elif isinstance(node, Thing) and node.relative is not None:
+        _add_nodes(found, "relative", node.relative)
+
+
 def number_units(meaning: Meaning) -> Meaning:
     """Number every part of the meaning, from 1, in a fixed order; returns the same meaning."""
-    count = _number_clause(meaning.main, 1)
-    if meaning.other is not None:
-        _number_clause(meaning.other, count)
+    for unit, (_, node) in enumerate(nodes(meaning), start=1):
+        node.unit = unit
     return meaning
-
-
-def _number_clause(clause: Clause, count: int) -> int:
-    clause.unit = count
-    count += 1
-    for phrase in (clause.agent, clause.patient, clause.recipient, clause.instrument, clause.goal, clause.place):
-        if phrase is not None:
-            count = _number_phrase(phrase, count)
-    if clause.complement is not None:
-        count = _number_clause(clause.complement, count)
-    return count
-
-
-def _number_phrase(phrase: Phrase, count: int) -> int:
-    phrase.unit = count
-    count += 1
-    if isinstance(phrase, Both):
-        return _number_phrase(phrase.second, _number_phrase(phrase.first, count))
-    if isinstance(phrase, Thing) and phrase.relative is not None:
-        return _number_clause(phrase.relative, count)
-    return count

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from isoglot.languages.meaning import PLAIN, Meaning, Wording
 from isoglot.text.cleaning.segmentation import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(slots=True)
@@ -54,6 +58,12 @@ class Sentence:
         if relation is not None:
             self.relations[position - 1] = relation
 
+    def close(self, head: int, dependents: Iterable[int]) -> int:
+        """Set the head of several words; returns the head."""
+        for position in dependents:
+            self.heads[position - 1] = head
+        return head
+
     def glue(self, position: int) -> None:
         """Mark that no blank follows a word."""
         self.glued.add(position)
@@ -61,6 +71,13 @@ class Sentence:
     def fuse(self, first: int, last: int, form: str) -> None:
         """Mark words that are written as one form."""
         self.fused[first] = (last, form)
+
+    def capitalize(self) -> None:
+        """Begin the sentence with a capital."""
+        self.words[0] = self.words[0][0].upper() + self.words[0][1:]
+        if 1 in self.fused:
+            last, form = self.fused[1]
+            self.fused[1] = (last, form[0].upper() + form[1:])
 
     # --- access ---
 

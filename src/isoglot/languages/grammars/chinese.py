@@ -5,27 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.languages.grammars.chinese_forms import ChinesePhrases
-from isoglot.languages.meaning import (
-    COPULA,
-    FREQUENCY,
-    LINK,
-    MANNER,
-    MARKER,
-    NEGATION,
-    PLAIN,
-    QUESTION,
-    RELATIVE,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Meaning,
-    Name,
-    Phrase,
-    Pronoun,
-    Thing,
-    Wording,
-)
+from isoglot.languages.meaning import PLAIN, Asked, Both, Clause, Meaning, Name, Part, Phrase, Pronoun, Thing, Wording
 
 if TYPE_CHECKING:
     from isoglot.languages.grammars.chinese_forms import Verb
@@ -72,7 +52,7 @@ class Chinese(ChinesePhrases):
         assert meaning.other is not None  # noqa: S101 - for the type checker
         root = self.clause(sentence, meaning.main, "main")
         comma = self.punctuate(sentence, self.comma)
-        unit = meaning.other.unit * 8 + LINK
+        unit = meaning.other.unit * 8 + Part.LINK
         same = _same(meaning.other.agent, meaning.main.agent)
         link = 0
         if meaning.link == "but":
@@ -92,7 +72,7 @@ class Chinese(ChinesePhrases):
         assert meaning.other is not None  # noqa: S101 - for the type checker
         if meaning.link == "when":
             return self._when(sentence, meaning)
-        unit = meaning.other.unit * 8 + LINK
+        unit = meaning.other.unit * 8 + Part.LINK
         if not sentence.wording.link_first:
             root = self.clause(sentence, meaning.main, "main")
             comma = self.punctuate(sentence, self.comma)
@@ -118,11 +98,11 @@ class Chinese(ChinesePhrases):
     def _when(self, sentence: Sentence, meaning: Meaning) -> int:
         """In writing 当…时, in conversation …的时候, *the time that ...*; the time of both stands before it."""
         assert meaning.other is not None  # noqa: S101 - for the type checker
-        unit = meaning.other.unit * 8 + LINK
+        unit = meaning.other.unit * 8 + Part.LINK
         written = meaning.register == "encyclopaedic"
         before: list[int] = []
         if meaning.main.time:
-            before.append(self.adverbial(sentence, meaning.main.time, meaning.main.unit * 8 + TIME))
+            before.append(self.adverbial(sentence, meaning.main.time, meaning.main.unit * 8 + Part.TIME))
             if written:
                 self.punctuate(sentence, self.comma, before[0])
         link = sentence.add("当", "当", "SCONJ", "mark", unit) if written else 0
@@ -141,9 +121,7 @@ class Chinese(ChinesePhrases):
         root = self._clause(sentence, meaning.main, timed=False)
         sentence.attach(head, root, relation)
         sentence.attach(comma, head)
-        for position in before:
-            sentence.heads[position - 1] = root
-        return root
+        return sentence.close(root, before)
 
     # --- one clause ---
 
@@ -152,7 +130,7 @@ class Chinese(ChinesePhrases):
         asked = sentence.meaning.question and clause is sentence.meaning.main
         head = self._clause(sentence, clause, fronts=position == "main" and not asked)
         if asked and not any(isinstance(p, Asked) for p in (clause.agent, clause.patient, clause.place, clause.goal)):
-            sentence.add("吗", "吗", "PART", "discourse:sp", clause.unit * 8 + QUESTION, head)
+            sentence.add("吗", "吗", "PART", "discourse:sp", clause.unit * 8 + Part.QUESTION, head)
         return head
 
     def _clause(
@@ -178,15 +156,14 @@ class Chinese(ChinesePhrases):
             before.append(self._phrase(sentence, clause.agent, "nsubj", bare=bare, some=self._some(clause)))
         self._when_and_how_often(sentence, clause, before, front=not first, rest=True, timed=timed)
         if clause.frequency == "every_day":
-            before.append(sentence.add("都", "都", "ADV", "advmod", unit + FREQUENCY))
+            before.append(sentence.add("都", "都", "ADV", "advmod", unit + Part.FREQUENCY))
         if clause.kind == "action":
             head = self._action(sentence, clause, mood, gap, before)
         elif clause.kind == "property":
             head = self._property(sentence, clause, mood, gap, before)
         else:
             head = self._is(sentence, clause, mood, before)
-        for position in before:
-            sentence.heads[position - 1] = head
+        sentence.close(head, before)
         if clause.complement is not None:
             sentence.attach(self._clause(sentence, clause.complement), head, "ccomp")
         return head
@@ -197,11 +174,11 @@ class Chinese(ChinesePhrases):
         """Time (unless it has been said), then frequency (but 每天早上): those that may be first, and the rest."""
         if not (clause.time or clause.frequency):
             return
-        parts = [(clause.time if timed else None, TIME), (clause.frequency, FREQUENCY)]
+        parts = [(clause.time if timed else None, Part.TIME), (clause.frequency, Part.FREQUENCY)]
         if clause.frequency == "every_day" and clause.time in DAY_PARTS:
             parts.reverse()
         for concept, part in parts:
-            if concept and (front if part == TIME or concept in BEFORE_SUBJECT else rest):
+            if concept and (front if part == Part.TIME or concept in BEFORE_SUBJECT else rest):
                 before.append(self.adverbial(sentence, concept, clause.unit * 8 + part))
 
     def _some(self, clause: Clause) -> bool:
@@ -220,14 +197,14 @@ class Chinese(ChinesePhrases):
         written = sentence.meaning.register == "encyclopaedic" and not (clause.negative or sentence.meaning.question)
         will = will and future and written and not soon
         ability = future and clause.predicate in ABILITIES and clause.time is None and clause.place is None
-        part = unit if clause.kind in {"action", "property"} else unit + COPULA
+        part = unit if clause.kind in {"action", "property"} else unit + Part.COPULA
         if soon:
-            before.append(sentence.add("就", "就", "ADV", "advmod", unit + TIME))
+            before.append(sentence.add("就", "就", "ADV", "advmod", unit + Part.TIME))
         if will or ability:
             before.append(sentence.add("将", "将", "ADV", "advmod", part))
         if clause.negative:
             word = "不" if future else negation
-            before.append(sentence.add(word, word, "ADV", "advmod", unit + NEGATION))
+            before.append(sentence.add(word, word, "ADV", "advmod", unit + Part.NEGATION))
         if future and not will:
             before.append(sentence.add("会", "会", "AUX", "aux", part))
 
@@ -282,9 +259,7 @@ class Chinese(ChinesePhrases):
                 after.append(self._place(sentence, clause.place, "在", "obl"))
             else:
                 after.append(self._phrase(sentence, clause.place, "obj"))
-        for position in after:
-            sentence.heads[position - 1] = head
-        return head
+        return sentence.close(head, after)
 
     def _is_under_way(self, sentence: Sentence, clause: Clause, verb: Verb, *, alone: bool) -> bool:
         """Whether a present is progressive: by its adverb of time, in conversation, and always for ``alone``."""
@@ -354,7 +329,7 @@ class Chinese(ChinesePhrases):
         for word in (f"{manner}~{clause.predicate}", f"{manner}~{self.world.verbs[clause.predicate].manner}", manner):
             if word in self.adverbs:
                 break
-        head = self.adverbial(sentence, word, clause.unit * 8 + MANNER)
+        head = self.adverbial(sentence, word, clause.unit * 8 + Part.MANNER)
         sentence.units[-1] = -1
         return head
 
@@ -370,7 +345,7 @@ class Chinese(ChinesePhrases):
             if clause.tense == "future" or not (clause.negative or plain or clause.frequency == "rarely"):
                 before.append(sentence.add("很", "很", "ADV", "advmod"))
         elif mode == "是" and not (mood in {"agent", "patient"} and not clause.negative):
-            before.append(sentence.add("是", "是", "AUX", "cop", unit + COPULA))
+            before.append(sentence.add("是", "是", "AUX", "cop", unit + Part.COPULA))
         head = sentence.add(adjective.predicate, adjective.predicate, adjective.tag, "root", unit)
         if mode == "着":
             sentence.add("着", "着", "AUX", "aux", unit, head)
@@ -391,14 +366,14 @@ class Chinese(ChinesePhrases):
         self._future_and_not(sentence, clause, mood, before, "不")
         if clause.kind == "class":
             assert clause.patient is not None  # noqa: S101 - by the definition of the kind
-            before.append(sentence.add("是", "是", "AUX", "cop", unit + COPULA))
+            before.append(sentence.add("是", "是", "AUX", "cop", unit + Part.COPULA))
             return self._class(sentence, clause, clause.patient)
         assert clause.place is not None  # noqa: S101 - by the definition of the kind
-        head = sentence.add("在", "在", "VERB", "root", unit + COPULA)
+        head = sentence.add("在", "在", "VERB", "root", unit + Part.COPULA)
         place = self._place(sentence, clause.place, "", "obj")
         if place == len(sentence.words):
             # Without a localizer 在 is all there is for *in*.
-            sentence.units[head - 1] = clause.place.unit * 8 + MARKER
+            sentence.units[head - 1] = clause.place.unit * 8 + Part.MARKER
         sentence.heads[place - 1] = head
         return head
 
@@ -431,7 +406,7 @@ class Chinese(ChinesePhrases):
     def _relative(self, sentence: Sentence, thing: Thing, clause: Clause) -> int:
         inner = self._clause(sentence, clause, mood=thing.gap, gap=thing)
         sentence.relations[inner - 1] = "acl:relcl"
-        sentence.add("的", "的", "SCONJ", "mark:rel", thing.unit * 8 + RELATIVE, inner)
+        sentence.add("的", "的", "SCONJ", "mark:rel", thing.unit * 8 + Part.RELATIVE, inner)
         return inner
 
 

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.languages.grammars.lexicon import read_table
-from isoglot.languages.grammars.rendering import Grammar
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    CLASSIFIER,
-    DETERMINER,
-    MARKER,
-    NUMBER,
-    RELATIVE,
-    Both,
-    Clause,
-    Name,
-    Phrase,
-    Pronoun,
-    Thing,
-)
+from isoglot.languages.grammars.lexicon import by_concept, read_table
+from isoglot.languages.grammars.rendering import Grammar, Row
+from isoglot.languages.meaning import Both, Clause, Name, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoglot.languages.concepts import World
     from isoglot.languages.sentence import Sentence
 
@@ -90,44 +79,17 @@ class Adjective:
     """Concepts before whose nouns 的 is kept."""
 
 
-def read_nouns(world: World) -> dict[str, list[Noun]]:
-    """The nouns, by concept."""
-    found: dict[str, list[Noun]] = {}
-    for row in read_table("zh", "nouns"):
-        word = row["lemma"]
-        measure = "" if world.nouns[row["concept"]].mass else row["clf"]
-        noun = Noun(word, measure, row["at"], row["to"], row["plural"])
-        found.setdefault(row["concept"], []).append(noun)
-    return found
-
-
-def read_verbs(world: World) -> tuple[dict[str, list[Verb]], dict[str, dict[str, Verb]]]:
-    """The verbs by concept; and those said of some things only, by concept and thing; ``@both``: of two unlike ones."""
-    usual: dict[str, list[Verb]] = {}
-    for row in read_table("zh", "verbs"):
-        usual.setdefault(row["concept"], []).append(_verb(row))
-    special: dict[str, dict[str, Verb]] = {}
-    for row in read_table("zh", "verbs_of"):
-        verb = _verb(row)
-        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), verb))
-    return usual, special
+def _special(table: str, make: Callable[[dict[str, str]], Row], world: World) -> dict[str, dict[str, Row]]:
+    """Words that are said of some things only, by concept and thing; ``@both``: of two unlike ones."""
+    special: dict[str, dict[str, Row]] = {}
+    for row in read_table("zh", table):
+        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), make(row)))
+    return special
 
 
 def _verb(row: dict[str, str]) -> Verb:
     lasts = row["kind"] in {"act", "bare", "turn"} and row["place"] != "在>"
     return Verb(row["lemma"], row["kind"], row["place"], row["marker"], row["to"], lasts)
-
-
-def read_adjectives(world: World) -> tuple[dict[str, list[Adjective]], dict[str, dict[str, Adjective]]]:
-    """The adjectives by concept; and those said of some things only, by concept and thing."""
-    usual: dict[str, list[Adjective]] = {}
-    for row in read_table("zh", "adjectives"):
-        usual.setdefault(row["concept"], []).append(_adjective(row, world))
-    special: dict[str, dict[str, Adjective]] = {}
-    for row in read_table("zh", "adjectives_of"):
-        adjective = _adjective(row, world)
-        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), adjective))
-    return usual, special
 
 
 def _adjective(row: dict[str, str], world: World) -> Adjective:
@@ -155,17 +117,6 @@ def _expand(cell: str, world: World) -> list[str]:
     return found
 
 
-def read_numbers(world: World) -> dict[int, str]:
-    """The numbers, as they are said before a measure word."""
-    words = {row["concept"]: row["lemma"] for row in read_table("zh", "numbers")}
-    return {value: words[concept] for value, concept in world.numbers.items()}
-
-
-def read_names() -> dict[str, list[str]]:
-    """The words of each name, with the dot between the parts of a person's."""
-    return {row["name"]: row["words"].replace("·", " · ").split(" ") for row in read_table("zh", "names")}
-
-
 class ChinesePhrases(Grammar):
     """The noun phrases of Chinese."""
 
@@ -173,11 +124,18 @@ class ChinesePhrases(Grammar):
 
     def __init__(self) -> None:
         super().__init__()
-        self.nouns = read_nouns(self.world)
-        self.verbs, self.verbs_of = read_verbs(self.world)
-        self.adjectives, self.adjectives_of = read_adjectives(self.world)
-        self.numbers = read_numbers(self.world)
-        self.names = read_names()
+        world = self.world
+        self.nouns = by_concept("zh", "nouns", self._noun)
+        self.verbs, self.verbs_of = by_concept("zh", "verbs", _verb), _special("verbs_of", _verb, world)
+        adjective = partial(_adjective, world=world)
+        self.adjectives = by_concept("zh", "adjectives", adjective)
+        self.adjectives_of = _special("adjectives_of", adjective, world)
+        # with the dot between the parts of a person's name
+        self.names = {row["name"]: row["words"].replace("·", " · ").split(" ") for row in read_table("zh", "names")}
+
+    def _noun(self, row: dict[str, str]) -> Noun:
+        measure = "" if self.world.nouns[row["concept"]].mass else row["clf"]
+        return Noun(row["lemma"], measure, row["at"], row["to"], row["plural"])
 
     @abstractmethod
     def _relative(self, sentence: Sentence, thing: Thing, clause: Clause) -> int:
@@ -200,23 +158,20 @@ class ChinesePhrases(Grammar):
         """
         unit = phrase.unit * 8
         coverb = marker in COVERBS
-        case = sentence.add(marker, marker, "VERB" if coverb else "ADP", "case", unit + MARKER) if marker else 0
+        case = sentence.add(marker, marker, "VERB" if coverb else "ADP", "case", unit + Part.MARKER) if marker else 0
         if isinstance(phrase, Thing):
             head = self._thing(sentence, phrase, bare=bare, some=some)
         elif isinstance(phrase, Name):
             head = self.add_name(sentence, phrase, self.names[phrase.name])
         elif isinstance(phrase, Both):
-            head = self._phrase(sentence, phrase.first, relation, bare=bare, some=some)
-            link = sentence.add("和", "和", "CCONJ", "cc", unit + AND)
-            second = self._phrase(sentence, phrase.second, "conj", bare=bare, some=some)
-            sentence.attach(link, second)
-            sentence.attach(second, head)
+            say = lambda one, role: self._phrase(sentence, one, role, bare=bare, some=some)  # noqa: E731
+            head = self.join(sentence, phrase, "和", relation, say)
         else:
             word = self._pronoun(phrase) if isinstance(phrase, Pronoun) else ASKED[phrase.word]
             head = sentence.add(word, word, "PRON", relation, unit)
         sentence.relations[head - 1] = relation
         if localizer:
-            sentence.add(localizer, localizer, "ADP", "case", unit + MARKER, head)
+            sentence.add(localizer, localizer, "ADP", "case", unit + Part.MARKER, head)
         if coverb:
             sentence.relations[case - 1] = "advcl"
             sentence.attach(head, case, "obj")
@@ -230,7 +185,7 @@ class ChinesePhrases(Grammar):
         start = len(sentence.words)
         head = self._phrase(sentence, Pronoun(3, thing.plural, thing), "obl", marker)
         for position in range(start, len(sentence.words)):
-            sentence.units[position] = thing.unit * 8 + RELATIVE
+            sentence.units[position] = thing.unit * 8 + Part.RELATIVE
         return head
 
     def _pronoun(self, pronoun: Pronoun) -> str:
@@ -267,13 +222,15 @@ class ChinesePhrases(Grammar):
         if thing.relative is not None and not late:
             before.append(self._relative(sentence, thing, thing.relative))
         if one or thing.count:
-            number = self.numbers[thing.count] if thing.count else "一"
-            many = sentence.add(number, number, "NUM", "nummod", unit + (NUMBER if thing.count else DETERMINER))
+            number = self.number_words[thing.count] if thing.count else "一"
+            many = sentence.add(
+                number, number, "NUM", "nummod", unit + (Part.NUMBER if thing.count else Part.DETERMINER)
+            )
             before.append(many)
             measure = measure or noun.measure
-            sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER, many)
+            sentence.add(measure, measure, "NOUN", "clf", unit + Part.CLASSIFIER, many)
         elif some:
-            before.append(sentence.add("一些", "一些", "ADJ", "amod", unit + DETERMINER))
+            before.append(sentence.add("一些", "一些", "ADJ", "amod", unit + Part.DETERMINER))
         elif thing.concept in POINTED and thing.definite and thing.relative is None:
             before.append(self._pointed(sentence, noun.measure, thing))
         if thing.relative is not None and late:
@@ -285,17 +242,15 @@ class ChinesePhrases(Grammar):
         head = sentence.add(word, word, "NOUN", "dep", unit)
         if several == "们":
             sentence.add("们", "们", "PART", "case", unit, head)
-        for position in before:
-            sentence.heads[position - 1] = head
-        return head
+        return sentence.close(head, before)
 
     def _pointed(self, sentence: Sentence, measure: str, thing: Thing) -> int:
         """那个, on whose measure word the demonstrative hangs; or 那些."""
         unit = thing.unit * 8
         if thing.plural:
-            return sentence.add("那些", "那些", "DET", "det", unit + DETERMINER)
-        that = sentence.add("那", "那", "DET", "det", unit + DETERMINER)
-        head = sentence.add(measure, measure, "NOUN", "clf", unit + CLASSIFIER)
+            return sentence.add("那些", "那些", "DET", "det", unit + Part.DETERMINER)
+        that = sentence.add("那", "那", "DET", "det", unit + Part.DETERMINER)
+        head = sentence.add(measure, measure, "NOUN", "clf", unit + Part.CLASSIFIER)
         sentence.heads[that - 1] = head
         return head
 
@@ -303,9 +258,9 @@ class ChinesePhrases(Grammar):
         unit = thing.unit * 8
         special = self.adjectives_of.get(concept, {}).get(thing.concept)
         adjective = special or self.pick(sentence, self.adjectives[concept], unit)
-        head = sentence.add(adjective.attribute, adjective.lemma, adjective.tag, "amod", unit + ADJECTIVE)
+        head = sentence.add(adjective.attribute, adjective.lemma, adjective.tag, "amod", unit + Part.ADJECTIVE)
         if adjective.mode == "着":
-            sentence.add("着", "着", "AUX", "aux", unit + ADJECTIVE, head)
+            sentence.add("着", "着", "AUX", "aux", unit + Part.ADJECTIVE, head)
         # 大大象 would stutter: the particle keeps the two apart.
         counted = head > 1 and (sentence.relations[head - 2] == "clf" or sentence.words[head - 2] == "一些")
         linked = adjective.linked or (adjective.measured and not counted)

@@ -9,30 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.languages.grammars.lexicon import Fixed, parse_fixed, read_table
+from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_particle
 from isoglot.languages.grammars.rendering import Grammar, Position
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    COPULA,
-    DETERMINER,
-    FREQUENCY,
-    HEAD,
-    MANNER,
-    MARKER,
-    NEGATION,
-    NUMBER,
-    RELATIVE,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Name,
-    Phrase,
-    Pronoun,
-    Tense,
-    Thing,
-)
+from isoglot.languages.meaning import Asked, Both, Clause, Name, Part, Phrase, Pronoun, Tense, Thing
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
@@ -82,46 +61,30 @@ class Operator:
     form: str
     lemma: str
     relation: str
-    part: int = HEAD
+    part: int = Part.HEAD
 
 
 FIRST, THIRD, OTHER = range(3)
 """Persons with a verb form of their own: *I*; *he*, *she*, *it*; all others."""
 
 
-def _operators(forms: str, lemma: str, relation: str, part: int = HEAD) -> list[Operator]:
+def _operators(forms: str, lemma: str, relation: str, part: int = Part.HEAD) -> list[Operator]:
     return [Operator(form, lemma, relation, part) for form in forms.split(" ")]
 
 
 BE = _operators("am is are", "be", "aux")
 DO = {"present": _operators("do does do", "do", "aux"), "past": _operators("did did did", "do", "aux")}
 COPULA_BE = {
-    "present": _operators("am is are", "be", "cop", COPULA),
-    "past": _operators("was was were", "be", "cop", COPULA),
+    "present": _operators("am is are", "be", "cop", Part.COPULA),
+    "past": _operators("was was were", "be", "cop", Part.COPULA),
 }
-WILL, WILL_BE = Operator("will", "will", "aux"), Operator("will", "will", "aux", COPULA)
+WILL, WILL_BE = Operator("will", "will", "aux"), Operator("will", "will", "aux", Part.COPULA)
 
 NEGATED = {form: (form, f"{form}n't") for form in ("is", "are", "was", "were", "do", "does", "did")}
 NEGATED["will"] = ("wo", "won't")
 """The operator before *n't*, and both as they are written; there is none for *am*."""
 SHORTENED = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll"}
 """The operator after a pronoun, in conversation."""
-
-
-def read_nouns() -> dict[str, list[Noun]]:
-    """The nouns by concept, the usual one first."""
-    found: dict[str, list[Noun]] = {}
-    for row in read_table("en", "nouns"):
-        found.setdefault(row["concept"], []).append(_noun(row))
-    return found
-
-
-def read_verbs() -> dict[str, list[Verb]]:
-    """The verbs by concept, the usual one first."""
-    found: dict[str, list[Verb]] = {}
-    for row in read_table("en", "verbs"):
-        found.setdefault(row["concept"], []).append(_verb(row))
-    return found
 
 
 def _noun(row: dict[str, str]) -> Noun:
@@ -138,14 +101,14 @@ def _noun(row: dict[str, str]) -> Noun:
 
 
 def _verb(row: dict[str, str]) -> Verb:
-    base, particle = row["lemma"], row["particle"]
+    base = row["lemma"]
     return Verb(
         base=base,
         present=(base, row["third"], base),
         past=row["past"],
         ing=row["ing"],
         marker=row["marker"],
-        particle=parse_fixed(particle, particle.split(":", 3)[3]) if particle else None,
+        particle=parse_particle(row["particle"]),
         toward=row["goal"] or "to",
     )
 
@@ -180,13 +143,8 @@ class English(Grammar):
 
     def __init__(self) -> None:
         super().__init__()
-        self.nouns: dict[str, list[Noun]] = read_nouns()
-        self.verbs: dict[str, list[Verb]] = read_verbs()
-        self.adjectives: dict[str, list[tuple[str, str]]] = {}
-        for row in read_table("en", "adjectives"):
-            self.adjectives.setdefault(row["concept"], []).append((row["lemma"], article(row["lemma"])))
-        numbers = {row["concept"]: row["lemma"] for row in read_table("en", "numbers")}
-        self.numbers = {value: numbers[concept] for value, concept in self.world.numbers.items()}
+        self.nouns, self.verbs = by_concept("en", "nouns", _noun), by_concept("en", "verbs", _verb)
+        self.adjectives = by_concept("en", "adjectives", lambda row: (row["lemma"], article(row["lemma"])))
         self.late = frozenset(concept for concept, rows in self.adverbs.items() if len(rows[0].words) > 1)
         """Adverbials that do not stand before the verb: *every day*."""
 
@@ -199,9 +157,9 @@ class English(Grammar):
         fronted = 0
         if sentence.wording.time_first and position == "main" and not asked:
             if time:
-                fronted, time = self._front(sentence, time, unit + TIME), None
+                fronted, time = self._front(sentence, time, unit + Part.TIME), None
             elif often in FRONTED:
-                fronted, often = self._front(sentence, often, unit + FREQUENCY), None
+                fronted, often = self._front(sentence, often, unit + Part.FREQUENCY), None
         head = self._order(sentence, clause, often, time, asked)
         if fronted:
             sentence.attach(fronted, head)
@@ -224,14 +182,12 @@ class English(Grammar):
         build = self._action if clause.kind == "action" else self._copular
         head = build(sentence, clause, often, question, inverts, many)
         if often in self.late:
-            sentence.attach(self.adverbial(sentence, often, clause.unit * 8 + FREQUENCY), head)
+            sentence.attach(self.adverbial(sentence, often, clause.unit * 8 + Part.FREQUENCY), head)
         if time:
-            sentence.attach(self.adverbial(sentence, time, clause.unit * 8 + TIME), head)
+            sentence.attach(self.adverbial(sentence, time, clause.unit * 8 + Part.TIME), head)
         if clause.complement is not None:
-            link = self.conjunction(sentence, "that", "SCONJ", "mark", clause.complement.unit)
-            inner = self.clause(sentence, clause.complement, "sub")
-            sentence.attach(link, inner)
-            sentence.attach(inner, head, "ccomp")
+            inner = clause.complement
+            self.complement(sentence, head, inner, lambda: self.clause(sentence, inner, "sub"))
         return head
 
     def _question_word(self, sentence: Sentence, clause: Clause) -> int:
@@ -264,22 +220,20 @@ class English(Grammar):
         if question:
             dependents.append(question)
         if often and often not in self.late:
-            dependents.append(self.adverbial(sentence, often, unit + FREQUENCY))
+            dependents.append(self.adverbial(sentence, often, unit + Part.FREQUENCY))
         manner, stands = clause.manner or "", self._manner_place(clause, verb)
         if stands == "before verb":
-            dependents.append(self.adverbial(sentence, manner, unit + MANNER))
+            dependents.append(self.adverbial(sentence, manner, unit + Part.MANNER))
         head = sentence.add(form, verb.base, "VERB", "root", unit)
         if verb.particle is not None:
             dependents.append(verb.particle.add_to(sentence, unit))
         if stands == "after verb":
-            dependents.append(self.adverbial(sentence, manner, unit + MANNER))
+            dependents.append(self.adverbial(sentence, manner, unit + Part.MANNER))
         dependents += self._objects(sentence, clause, verb, question)
         if stands == "after objects":
-            dependents.append(self.adverbial(sentence, manner, unit + MANNER))
+            dependents.append(self.adverbial(sentence, manner, unit + Part.MANNER))
         dependents += self._circumstances(sentence, clause, verb)
-        for position in dependents:
-            sentence.attach(position, head)
-        return head
+        return sentence.close(head, dependents)
 
     def _copular(
         self, sentence: Sentence, clause: Clause, often: str | None, question: int, inverts: bool, many: bool
@@ -289,9 +243,9 @@ class English(Grammar):
         operator = WILL_BE if tense == "future" else COPULA_BE[tense][self._person(clause.agent, many)]
         dependents = self._subject(sentence, clause, operator, inverts)
         if often and often not in self.late:
-            dependents.append(self.adverbial(sentence, often, unit + FREQUENCY))
+            dependents.append(self.adverbial(sentence, often, unit + Part.FREQUENCY))
         if tense == "future":
-            dependents.append(sentence.add("be", "be", "AUX", "cop", unit + COPULA))
+            dependents.append(sentence.add("be", "be", "AUX", "cop", unit + Part.COPULA))
         if clause.kind == "property":
             word, _ = self.pick(sentence, self.adjectives[clause.predicate], unit)
             head = sentence.add(word, word, "ADJ", "root", unit)
@@ -307,9 +261,7 @@ class English(Grammar):
         else:
             assert clause.patient is not None  # noqa: S101 - by the definition of the kind
             head = self._phrase(sentence, clause.patient, "root")
-        for position in dependents:
-            sentence.attach(position, head)
-        return head
+        return sentence.close(head, dependents)
 
     # --- the verb ---
 
@@ -351,7 +303,7 @@ class English(Grammar):
             if short and not contracts and isinstance(clause.agent, Pronoun) and operator.form in SHORTENED:
                 self._shorten(sentence, added[-1])
         if clause.negative and not contracts:
-            added.append(sentence.add("not", "not", "PART", "advmod", unit + NEGATION))
+            added.append(sentence.add("not", "not", "PART", "advmod", unit + Part.NEGATION))
         return added
 
     def _operator(self, sentence: Sentence, operator: Operator, unit: int, *, contracts: bool) -> list[int]:
@@ -360,7 +312,7 @@ class English(Grammar):
         position = sentence.add(form, operator.lemma, "AUX", operator.relation, unit + operator.part)
         if not contracts:
             return [position]
-        negation = sentence.add("n't", "not", "PART", "advmod", unit + NEGATION)
+        negation = sentence.add("n't", "not", "PART", "advmod", unit + Part.NEGATION)
         sentence.fuse(position, negation, written)
         return [position, negation]
 
@@ -405,7 +357,7 @@ class English(Grammar):
         """
         if question and clause.patient is not None:
             sentence.attach(question, 0, "obl")
-            return sentence.add(verb.marker, verb.marker, "ADP", "case", clause.patient.unit * 8 + MARKER)
+            return sentence.add(verb.marker, verb.marker, "ADP", "case", clause.patient.unit * 8 + Part.MARKER)
         return sentence.add(verb.marker, verb.marker, "ADP", "obl", clause.unit * 8)
 
     def _manner_place(self, clause: Clause, verb: Verb) -> str:
@@ -444,17 +396,13 @@ class English(Grammar):
     def _phrase(self, sentence: Sentence, phrase: Phrase, relation: str, marker: str = "", role: str = "") -> int:
         """Append a noun phrase, after its preposition, and return its head; ``role``: see :class:`Noun`, bare."""
         unit = phrase.unit * 8
-        case = sentence.add(marker, marker, "ADP", "case", unit + MARKER) if marker else 0
+        case = sentence.add(marker, marker, "ADP", "case", unit + Part.MARKER) if marker else 0
         if isinstance(phrase, Thing):
             head = self._thing(sentence, phrase, role)
         elif isinstance(phrase, Name):
             head = self.add_name(sentence, phrase, self.name_words(phrase))
         elif isinstance(phrase, Both):
-            head = self._phrase(sentence, phrase.first, relation)
-            link = sentence.add("and", "and", "CCONJ", "cc", unit + AND)
-            second = self._phrase(sentence, phrase.second, "conj")
-            sentence.attach(link, second)
-            sentence.attach(second, head)
+            head = self.join(sentence, phrase, "and", relation, lambda one, role: self._phrase(sentence, one, role))
         elif isinstance(phrase, Pronoun):
             lemma = self._pronoun(phrase)
             word = lemma if relation == "nsubj" else OBJECTIVE.get(lemma, lemma)
@@ -483,18 +431,19 @@ class English(Grammar):
         before = []
         if thing.definite:
             if role not in noun.bare or thing.plural or adjective or thing.relative is not None:
-                before.append(sentence.add("the", "the", "DET", "det", unit + DETERMINER))
+                before.append(sentence.add("the", "the", "DET", "det", unit + Part.DETERMINER))
         elif article and not thing.plural:
-            before.append(sentence.add(article, "a", "DET", "det", unit + DETERMINER))
+            before.append(sentence.add(article, "a", "DET", "det", unit + Part.DETERMINER))
         if thing.count:
-            number = self.numbers[thing.count]
-            before.append(sentence.add(number, number, "NUM", "nummod", unit + NUMBER))
+            number = self.number_words[thing.count]
+            before.append(sentence.add(number, number, "NUM", "nummod", unit + Part.NUMBER))
         if adjective:
-            before.append(sentence.add(adjective, adjective, "ADJ", "amod", unit + ADJECTIVE))
+            before.append(sentence.add(adjective, adjective, "ADJ", "amod", unit + Part.ADJECTIVE))
         before.extend(sentence.add(word, word, "NOUN", "compound", unit) for word in noun.before)
-        head = sentence.add(noun.plural if thing.plural else noun.singular, noun.singular, "NOUN", "dep", unit + HEAD)
-        for position in before:
-            sentence.heads[position - 1] = head
+        head = sentence.add(
+            noun.plural if thing.plural else noun.singular, noun.singular, "NOUN", "dep", unit + Part.HEAD
+        )
+        sentence.close(head, before)
         if thing.relative is not None:
             self._relative(sentence, thing, thing.relative, head)
         return head
@@ -502,7 +451,7 @@ class English(Grammar):
     def _relative(self, sentence: Sentence, thing: Thing, clause: Clause, head: int) -> None:
         """*who* for people that act, else *that*; neither before a verb that leaves its preposition behind."""
         relative = 0
-        unit = thing.unit * 8 + RELATIVE
+        unit = thing.unit * 8 + Part.RELATIVE
         if thing.gap == "agent":
             word = "who" if self.sex(thing) else "that"
             relative = sentence.add(word, word, "PRON", "nsubj", unit)

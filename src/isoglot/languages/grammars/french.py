@@ -6,26 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from isoglot.languages.grammars.french_forms import BE, ELIDED, FUSED, HAVE, FrenchPhrases, Verb, is_heavy
-from isoglot.languages.meaning import (
-    COPULA,
-    FREQUENCY,
-    LINK,
-    MANNER,
-    MARKER,
-    NEGATION,
-    PLAIN,
-    QUESTION,
-    RELATIVE,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Meaning,
-    Phrase,
-    Pronoun,
-    Thing,
-    Wording,
-)
+from isoglot.languages.meaning import PLAIN, Asked, Both, Clause, Meaning, Part, Phrase, Pronoun, Thing, Wording
 
 if TYPE_CHECKING:
     from isoglot.languages.grammars.rendering import Fixed, Position
@@ -99,10 +80,7 @@ class French(FrenchPhrases):
                 and (after == "les" or not vowel(words[place + 2]))
             ):
                 sentence.fuse(place + 1, place + 2, FUSED[word][after])
-        words[0] = words[0][0].upper() + words[0][1:]
-        if 1 in sentence.fused:
-            last, form = sentence.fused[1]
-            sentence.fused[1] = (last, form[0].upper() + form[1:])
+        sentence.capitalize()
         return sentence
 
     def punctuate(self, sentence: Sentence, mark: str, head: int = 0) -> int:
@@ -113,7 +91,7 @@ class French(FrenchPhrases):
 
     def conjunction(self, sentence: Sentence, link: str, tag: str, relation: str, unit: int) -> int:
         """Append the conjunction of a link; *parce que* and *bien que* are two words."""
-        unit = unit * 8 + LINK
+        unit = unit * 8 + Part.LINK
         if link in {"because", "although"}:
             word = self.links[link].split(" ")[0]
             head = sentence.add(word, word, "ADV", relation, unit)
@@ -140,19 +118,16 @@ class French(FrenchPhrases):
         if sentence.wording.time_first and position == "main" and not asked:
             first = clause.time or (clause.frequency if clause.frequency in FRONTED else None) or ""
         if first:
-            fronted = self._time(sentence, clause, first, unit + (TIME if clause.time else FREQUENCY))
+            fronted = self._time(sentence, clause, first, unit + (Part.TIME if clause.time else Part.FREQUENCY))
             self.punctuate(sentence, ",", fronted)
         head = self._predicate(sentence, clause, asked, mood, None, first)
         if fronted:
             sentence.attach(fronted, head)
         if clause.complement is not None:
-            link = self.conjunction(sentence, "that", "SCONJ", "mark", clause.complement.unit)
-            verb = self._verb(sentence, clause, None)
-            doubted = clause.negative and verb.doubt and clause.complement.tense != "future"
+            inner, verb = clause.complement, self._verb(sentence, clause, None)
+            doubted = clause.negative and verb.doubt and inner.tense != "future"
             mood = "subjunctive" if doubted else "earlier" if clause.tense == "past" else ""
-            inner = self._clause(sentence, clause.complement, "sub", mood)
-            sentence.attach(link, inner)
-            sentence.attach(inner, head, "ccomp")
+            self.complement(sentence, head, inner, lambda: self._clause(sentence, inner, "sub", mood))
         return head
 
     def _time(self, sentence: Sentence, clause: Clause, concept: str, unit: int) -> int:
@@ -176,9 +151,7 @@ class French(FrenchPhrases):
         if asked:
             self._question(parts, verb)
         head = self._action(parts, verb, mood, gap) if verb is not None else self._copular(parts, mood, gap)
-        for position in parts.dependents:
-            sentence.attach(position, head)
-        return head
+        return sentence.close(head, parts.dependents)
 
     def _verb(self, sentence: Sentence, clause: Clause, gap: Thing | None) -> Verb:
         """The verb of an action: of some patients (or agents) French uses another one."""
@@ -229,7 +202,7 @@ class French(FrenchPhrases):
         if parts.asked:
             parts.dependents.append(parts.asked)
         if not parts.inverts:
-            unit = clause.unit * 8 + QUESTION
+            unit = clause.unit * 8 + Part.QUESTION
             head = sentence.add("est", "être", "AUX", "advmod", unit)
             sentence.glue(head)
             sentence.add("-ce", "ce", "PRON", "fixed", unit, head)
@@ -263,7 +236,7 @@ class French(FrenchPhrases):
             mode = "generic+" if kind else "generic" if clause.tense == "present" else ""
             depends.append(self.phrase(sentence, agent, "nsubj", mode=mode))
         if clause.negative:
-            depends.append(sentence.add("ne", "ne", "ADV", "advmod", base + NEGATION))
+            depends.append(sentence.add("ne", "ne", "ADV", "advmod", base + Part.NEGATION))
         for clitic, name, role, mark in parts.clitics:
             depends.append(sentence.add(clitic, name, "PRON", role, mark))
         head = sentence.add(finite, lemma, "AUX" if relation != "root" else "VERB", relation, unit)
@@ -272,20 +245,20 @@ class French(FrenchPhrases):
         if inverts and (pronoun or inverts == "pronoun"):
             sentence.glue(head)
             word = ("-t-" if finite[-1] in "ae" and third else "-") + word
-            mark = pronoun.unit * 8 if pronoun else base + QUESTION
+            mark = pronoun.unit * 8 if pronoun else base + Part.QUESTION
             name = "il" if third else word[1:]
             depends.append(sentence.add(word, name, "PRON", "nsubj" if pronoun else "expl:subj", mark))
         if clause.negative:
-            depends.append(sentence.add("pas", "pas", "ADV", "advmod", base + NEGATION))
+            depends.append(sentence.add("pas", "pas", "ADV", "advmod", base + Part.NEGATION))
         if clause.frequency and parts.first != clause.frequency:
             how = self.pick(sentence, self.adverbs[clause.frequency], unit)
             if len(how.words) == 1:
-                depends.append(how.add_to(sentence, base + FREQUENCY))
+                depends.append(how.add_to(sentence, base + Part.FREQUENCY))
         if clause.time == "soon":  # viendra bientôt à la maison
             self._when(parts)
         manner = self._manner(sentence, clause)
         if manner is not None and manner.words[0][0] in EARLY:
-            depends.append(manner.add_to(sentence, base + MANNER))
+            depends.append(manner.add_to(sentence, base + Part.MANNER))
         return head
 
     def _action(self, parts: _Parts, verb: Verb, mood: str, gap: Thing | None) -> int:
@@ -358,7 +331,7 @@ class French(FrenchPhrases):
         sentence, clause, depends = parts.sentence, parts.clause, parts.dependents
         manner = self._manner(sentence, clause)
         if manner is not None and len(manner.words) == 1 and manner.words[0][0] not in EARLY:
-            depends.append(manner.add_to(sentence, unit + MANNER))
+            depends.append(manner.add_to(sentence, unit + Part.MANNER))
         patient = _to_say(clause.patient, parts)
         recipient = _to_say(clause.recipient, parts)
         goal = _to_say(clause.goal, parts)
@@ -375,7 +348,7 @@ class French(FrenchPhrases):
         if goal is not None:
             depends.append(self.place(sentence, goal, "obl:arg", verb.to, to=True))
         if manner is not None and len(manner.words) > 1:
-            depends.append(manner.add_to(sentence, unit + MANNER))
+            depends.append(manner.add_to(sentence, unit + Part.MANNER))
         if clause.instrument is not None:
             using = self.words.nouns[clause.instrument.concept][0].using
             if using == "à" and not clause.instrument.definite:  # au microscope, avec un microscope
@@ -403,14 +376,14 @@ class French(FrenchPhrases):
         if clause.frequency and parts.first != clause.frequency:
             how = self.pick(sentence, self.adverbs[clause.frequency], unit)
             if len(how.words) > 1:
-                parts.dependents.append(how.add_to(sentence, unit + FREQUENCY))
+                parts.dependents.append(how.add_to(sentence, unit + Part.FREQUENCY))
         self._when(parts)
 
     def _when(self, parts: _Parts) -> None:
         """The time, if it has not been said yet."""
         clause = parts.clause
         if clause.time and parts.first != clause.time:
-            parts.dependents.append(self._time(parts.sentence, clause, clause.time, clause.unit * 8 + TIME))
+            parts.dependents.append(self._time(parts.sentence, clause, clause.time, clause.unit * 8 + Part.TIME))
             parts.first = clause.time
 
     # --- copular and relative clauses ---
@@ -421,10 +394,10 @@ class French(FrenchPhrases):
         who = self.person(sentence, clause.agent or gap)
         tense = "subjunctive" if mood == "subjunctive" else "imperfect" if clause.tense == "past" else clause.tense
         if mood == "subjunctive" and clause.tense == "past" and not _is_simultaneous(sentence, clause):
-            self._finite(parts, HAVE.subjunctive[who[0]], "avoir", "aux:tense", unit + COPULA, who)
-            parts.dependents.append(sentence.add("été", "être", "AUX", "cop", unit + COPULA))
+            self._finite(parts, HAVE.subjunctive[who[0]], "avoir", "aux:tense", unit + Part.COPULA, who)
+            parts.dependents.append(sentence.add("été", "être", "AUX", "cop", unit + Part.COPULA))
         else:
-            self._finite(parts, getattr(BE, tense)[who[0]], "être", "cop", unit + COPULA, who)
+            self._finite(parts, getattr(BE, tense)[who[0]], "être", "cop", unit + Part.COPULA, who)
         if parts.inverts == "noun" and clause.agent is not None and not isinstance(clause.agent, Pronoun):
             parts.dependents.append(self.phrase(sentence, clause.agent, "nsubj"))
         if clause.kind == "property":
@@ -459,8 +432,8 @@ class French(FrenchPhrases):
             marker = self._verb(sentence, clause, thing).marker
             word, relation = {"de": ("dont", "iobj"), "à": ("qui", "obl:arg")}.get(marker, ("que", "obj"))
             if marker == "à":
-                case = sentence.add("à", "à", "ADP", "case", unit + MARKER)
-        link = sentence.add(word, word, "PRON", relation, unit + RELATIVE)
+                case = sentence.add("à", "à", "ADP", "case", unit + Part.MARKER)
+        link = sentence.add(word, word, "PRON", relation, unit + Part.RELATIVE)
         if case:
             sentence.attach(case, link)
         inner = self._predicate(sentence, clause, False, "", thing, "")

@@ -7,23 +7,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.languages.grammars.lexicon import Fixed, parse_fixed, read_table
+from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_fixed, read_table
 from isoglot.languages.grammars.rendering import Grammar, Row
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    DETERMINER,
-    MARKER,
-    NUMBER,
-    Asked,
-    Both,
-    Name,
-    Phrase,
-    Pronoun,
-    Thing,
-)
+from isoglot.languages.meaning import Asked, Both, Name, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoglot.languages.sentence import Sentence
 
 VOWELS = frozenset("aeiouyàâéèêëîïôûœæ")
@@ -205,36 +195,32 @@ HAVE = conjugate("avoir", "", "ai,as,a,avons,avez,ont", "aur", "aie,aies,ait,ayo
 # --- the lexicon ---
 
 
+def _usual_and_special(
+    table: str, make: Callable[[dict[str, str]], Row]
+) -> tuple[dict[str, list[Row]], dict[str, tuple[frozenset[str], Row]]]:
+    """The usual words by concept; and the one that is said of certain concepts, with these."""
+    usual: dict[str, list[Row]] = {}
+    special: dict[str, tuple[frozenset[str], Row]] = {}
+    for row in read_table("fr", table):
+        if row["of"]:
+            special[row["concept"]] = frozenset(row["of"].split(",")), make(row)
+        else:
+            usual.setdefault(row["concept"], []).append(make(row))
+    return usual, special
+
+
 class FrenchLexicon:
     """All words of French, with their forms."""
 
     def __init__(self) -> None:
         self.aspirated: set[str] = set()
         """Forms with an h that keeps the article whole: *le hibou*."""
-        self.nouns: dict[str, list[Noun]] = {}
-        for row in read_table("fr", "nouns"):
-            self.nouns.setdefault(row["concept"], []).append(self._noun(row))
-        self.adjectives: dict[str, list[Adjective]] = {}
-        self.special_adjectives: dict[str, tuple[frozenset[str], Adjective]] = {}
-        """What is said in another word of certain concepts and their kinds: *une voiture neuve*."""
-        for row in read_table("fr", "adjectives"):
-            if row["of"]:
-                self.special_adjectives[row["concept"]] = (frozenset(row["of"].split(",")), self._adjective(row))
-            else:
-                self.adjectives.setdefault(row["concept"], []).append(self._adjective(row))
-        self.verbs: dict[str, list[Verb]] = {}
-        self.special_verbs: dict[str, tuple[frozenset[str], Verb]] = {}
-        """What is done, in another word, to certain concepts (or by them) and their kinds: to every ``person``."""
-        for row in read_table("fr", "verbs"):
-            if row["of"]:
-                self.special_verbs[row["concept"]] = (frozenset(row["of"].split(",")), self._verb(row))
-            else:
-                self.verbs.setdefault(row["concept"], []).append(self._verb(row))
-        self.numbers: dict[str, str] = {}
-        for row in read_table("fr", "numbers"):
-            self.numbers[row["concept"]] = row["lemma"]
-            if row["flags"] == "h":
-                self.aspirated.add(row["lemma"])
+        self.nouns = by_concept("fr", "nouns", self._noun)
+        self.adjectives, self.special_adjectives = _usual_and_special("adjectives", self._adjective)
+        """The special ones are said of certain concepts and their kinds: *une voiture neuve*."""
+        self.verbs, self.special_verbs = _usual_and_special("verbs", self._verb)
+        """The special ones are done to certain concepts (or by them) and their kinds: to every ``person``."""
+        self.aspirated |= {row["lemma"] for row in read_table("fr", "numbers") if row["flags"] == "h"}
         self.names = {row["name"]: row for row in read_table("fr", "names")}
 
     def begins_with_vowel(self, word: str) -> bool:
@@ -390,15 +376,11 @@ class FrenchPhrases(Grammar):
         """
         unit = phrase.unit * 8
         if isinstance(phrase, Both):
-            head = self.phrase(sentence, phrase.first, relation, marker, mode)
             word = "ni" if mode.endswith("ni") else "et"
-            link = sentence.add(word, word, "CCONJ", "cc", unit + AND)
-            second = self.phrase(sentence, phrase.second, "conj", marker, mode)
-            sentence.attach(link, second)
-            sentence.attach(second, head)
-            return head
+            say = lambda one, role: self.phrase(sentence, one, role, marker, mode)  # noqa: E731
+            return self.join(sentence, phrase, word, relation, say)
         cases = [
-            sentence.add(word, word, "ADP", "case", unit + MARKER)
+            sentence.add(word, word, "ADP", "case", unit + Part.MARKER)
             for word in (DOUBLE.get(marker, (marker,)) if marker else ())
         ]
         if isinstance(phrase, Thing):
@@ -406,7 +388,7 @@ class FrenchPhrases(Grammar):
         elif isinstance(phrase, Name):
             article = "" if bare or phrase.name not in self.words.names else self.words.names[phrase.name]["article"]
             if article:
-                cases.append(sentence.add(article, "le", "DET", "det", unit + DETERMINER))
+                cases.append(sentence.add(article, "le", "DET", "det", unit + Part.DETERMINER))
             head = self.add_name(sentence, phrase, self.name_words(phrase))
         elif isinstance(phrase, Pronoun):
             which, feminine, _ = self.person(sentence, phrase)
@@ -416,9 +398,7 @@ class FrenchPhrases(Grammar):
             word = {"who": "qui", "where": "où"}.get(phrase.word) or ("quoi" if marker else "que")
             head = sentence.add(word, word, "ADV" if word == "où" else "PRON", relation, unit)
         sentence.relations[head - 1] = relation
-        for case in cases:
-            sentence.heads[case - 1] = head
-        return head
+        return sentence.close(head, cases)
 
     def _thing(self, sentence: Sentence, thing: Thing, mode: str, bare: bool, *, of: bool) -> int:
         unit = thing.unit * 8
@@ -432,27 +412,26 @@ class FrenchPhrases(Grammar):
         leads = adjective is not None and adjective.before
         before = [] if bare else self._article(sentence, thing, noun, form if leads else "", mode, of)
         if thing.count:
-            number = self.words.numbers[self.world.numbers[thing.count]]
-            before.append(sentence.add(number, number, "NUM", "nummod", unit + NUMBER))
+            number = self.number_words[thing.count]
+            before.append(sentence.add(number, number, "NUM", "nummod", unit + Part.NUMBER))
         if leads and adjective is not None:
-            before.append(sentence.add(form, adjective.lemma, "ADJ", "amod", unit + ADJECTIVE))
+            before.append(sentence.add(form, adjective.lemma, "ADJ", "amod", unit + Part.ADJECTIVE))
         head = sentence.add(noun.plural if thing.plural else noun.lemma, noun.lemma, "NOUN", "dep", unit)
         if noun.rest is not None:
             before.append(noun.rest.add_to(sentence, unit))
         if adjective is not None and not leads:
             if adjective.phrase is not None:
-                before.append(adjective.phrase.add_to(sentence, unit + ADJECTIVE))
+                before.append(adjective.phrase.add_to(sentence, unit + Part.ADJECTIVE))
             else:
-                before.append(sentence.add(form, adjective.lemma, "ADJ", "amod", unit + ADJECTIVE))
-        for position in before:
-            sentence.heads[position - 1] = head
+                before.append(sentence.add(form, adjective.lemma, "ADJ", "amod", unit + Part.ADJECTIVE))
+        sentence.close(head, before)
         if thing.relative is not None:
             self.relative(sentence, thing, head)
         return head
 
     def _article(self, sentence: Sentence, thing: Thing, noun: Noun, adjective: str, mode: str, of: bool) -> list[int]:
         """Append the article, written out: elision and contraction come later. ``of``: after the preposition *de*."""
-        unit = thing.unit * 8 + DETERMINER
+        unit = thing.unit * 8 + Part.DETERMINER
         mass = self.world.nouns[thing.concept].mass and not noun.counted
         generic = mode.startswith("generic") and (mass or (thing.plural and not thing.count and "+" in mode))
         if thing.definite or generic:

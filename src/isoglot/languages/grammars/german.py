@@ -6,36 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.languages.grammars import german_forms as forms
 from isoglot.languages.grammars.german_forms import ACCUSATIVE, DATIVE, MIXED, NOMINATIVE, PLURAL, STRONG, WEAK
-from isoglot.languages.grammars.lexicon import Fixed, parse_fixed, read_table
-from isoglot.languages.grammars.rendering import Grammar, Position
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    COPULA,
-    DETERMINER,
-    FREQUENCY,
-    HEAD,
-    MANNER,
-    MARKER,
-    NEGATION,
-    NUMBER,
-    RELATIVE,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Name,
-    Phrase,
-    Pronoun,
-    Tense,
-    Thing,
-)
+from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_fixed, read_table
+from isoglot.languages.grammars.rendering import Grammar, Position, SpecialVerbs, in_gap
+from isoglot.languages.meaning import Asked, Both, Clause, Name, Part, Phrase, Pronoun, Tense, Thing
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
 
-SpecialVerb = tuple[frozenset[str], frozenset[str], list[forms.Verb]]
-"""Verbs that are taken with certain agents and certain patients; an empty set is any."""
 
 OBJECT = ("", "obj", "obl:arg")
 """The relation of an object in each case: the German treebanks hold a dative to be oblique (since UD 2.12)."""
@@ -50,29 +27,18 @@ class German(Grammar):
         "that": "dass",
     }  # fmt: skip
     comma_before: ClassVar[frozenset[str]] = frozenset({"but", "because", "when", "although"})
+    comma_around: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
-        self.nouns: dict[str, list[forms.Noun]] = {}
-        for row in read_table("de", "nouns"):
-            noun = forms.noun(row, self.world.nouns[row["concept"]].mass)
-            self.nouns.setdefault(row["concept"], []).append(noun)
-        self.verbs: dict[str, list[forms.Verb]] = {}
-        for row in read_table("de", "verbs"):
-            self.verbs.setdefault(row["concept"], []).append(forms.verb(row))
-        self.adjectives: dict[str, list[forms.Adjective]] = {}
-        for row in read_table("de", "adjectives"):
-            self.adjectives.setdefault(row["concept"], []).append(forms.adjective(row))
-        self.numbers = {row["concept"]: row["lemma"] for row in read_table("de", "numbers")}
+        world = self.world.nouns
+        self.nouns = by_concept("de", "nouns", lambda row: forms.noun(row, world[row["concept"]].mass))
+        self.verbs = by_concept("de", "verbs", forms.verb)
+        self.adjectives = by_concept("de", "adjectives", forms.adjective)
         # Where German has two words for one concept, by what it is said of: people essen, animals fressen.
-        self.special_verbs: dict[str, list[SpecialVerb]] = {}
-        for row in read_table("de", "special_verbs"):
-            agents, patients, verb = self._below(row["agents"]), self._below(row["patients"]), forms.verb(row)
-            known = self.special_verbs.setdefault(row["concept"], [])
-            if known and known[-1][:2] == (agents, patients):
-                known[-1][2].append(verb)
-            else:
-                known.append((agents, patients, [verb]))
+        self.special_verbs = SpecialVerbs(
+            by_concept("de", "special_verbs", lambda row: (row, forms.verb(row))), self._below
+        )
         self.special_adjectives: dict[str, tuple[frozenset[str], list[forms.Adjective]]] = {
             row["concept"]: (self._below(row["of"]), [forms.adjective(row)])
             for row in read_table("de", "special_adjectives")
@@ -114,13 +80,8 @@ class German(Grammar):
         else:
             head = self._copular(sentence, clause, position, tense, gap)
         if clause.complement is not None:
-            comma = self.punctuate(sentence, self.comma)
-            link = self.conjunction(sentence, "that", "SCONJ", "mark", clause.complement.unit)
-            inner = self._clause(sentence, clause.complement, "sub", None)
-            sentence.attach(comma, inner)
-            sentence.attach(link, inner)
-            sentence.attach(inner, head, "ccomp")
-            self.punctuate(sentence, self.comma, inner)
+            inner = clause.complement
+            self.complement(sentence, head, inner, lambda: self._clause(sentence, inner, "sub", None))
         return head
 
     def _action(self, sentence: Sentence, clause: Clause, position: Position, tense: Tense, gap: Thing | None) -> int:
@@ -156,9 +117,7 @@ class German(Grammar):
             head = sentence.add(other, verb.lemma, "VERB", "root", unit)
         elif verb.particle:
             dependents.append(sentence.add(verb.particle, verb.particle, "ADP", "compound:prt", unit))
-        for dependent in dependents:
-            sentence.attach(dependent, head)
-        return head
+        return sentence.close(head, dependents)
 
     def _copular(self, sentence: Sentence, clause: Clause, position: Position, tense: Tense, gap: Thing | None) -> int:
         unit = clause.unit * 8
@@ -170,14 +129,14 @@ class German(Grammar):
         first, dependents = self._first(sentence, clause, position, ACCUSATIVE, gap)
         where = dependents.pop() if first == "place" and clause.kind == "location" else 0
         if position != "sub":
-            dependents.append(sentence.add(finite, lemma, "AUX", relation, unit + COPULA))
+            dependents.append(sentence.add(finite, lemma, "AUX", relation, unit + Part.COPULA))
         dependents += self._opening(sentence, clause, first, ACCUSATIVE, "")
         place = clause.place if clause.kind != "location" else None
         if place is not None and not isinstance(place, Asked):
             dependents.append(self._phrase(sentence, place, DATIVE, "obl", self._at(place, clause.agent or gap)))
         no = 0
         if clause.negative and clause.kind == "class" and _may_take_no(clause.patient):
-            no = unit + NEGATION
+            no = unit + Part.NEGATION
         elif clause.negative:
             dependents.append(self._not(sentence, unit))
         if clause.kind == "property":
@@ -193,12 +152,10 @@ class German(Grammar):
             assert clause.place is not None  # noqa: S101 - by the definition of the kind
             head = self._phrase(sentence, clause.place, DATIVE, "root", self._at(clause.place, clause.agent or gap))
         if tense == "future":
-            dependents.append(sentence.add("sein", "sein", "AUX", "cop", unit + COPULA))
+            dependents.append(sentence.add("sein", "sein", "AUX", "cop", unit + Part.COPULA))
         if position == "sub":
-            dependents.append(sentence.add(finite, lemma, "AUX", relation, unit + COPULA))
-        for dependent in dependents:
-            sentence.attach(dependent, head)
-        return head
+            dependents.append(sentence.add(finite, lemma, "AUX", relation, unit + Part.COPULA))
+        return sentence.close(head, dependents)
 
     def _first(
         self, sentence: Sentence, clause: Clause, position: Position, object_case: int, gap: Thing | None
@@ -209,7 +166,7 @@ class German(Grammar):
             gender = PLURAL if gap.plural else self.nouns[gap.concept][0].gender
             word = forms.RELATIVES[gender * 3 + (NOMINATIVE if agent else object_case)]
             relation = "nsubj" if agent else OBJECT[object_case]
-            return gap.gap, [sentence.add(word, "der", "PRON", relation, gap.unit * 8 + RELATIVE)]
+            return gap.gap, [sentence.add(word, "der", "PRON", relation, gap.unit * 8 + Part.RELATIVE)]
         if position == "sub":
             return "", []
         if sentence.meaning.question and clause is sentence.meaning.main:
@@ -219,9 +176,9 @@ class German(Grammar):
         if sentence.wording.time_first:
             unit = clause.unit * 8
             if clause.time:
-                return "time", [self.adverbial(sentence, clause.time, unit + TIME)]
+                return "time", [self.adverbial(sentence, clause.time, unit + Part.TIME)]
             if clause.frequency and clause.frequency != "always":
-                return "frequency", [self.adverbial(sentence, clause.frequency, unit + FREQUENCY)]
+                return "frequency", [self.adverbial(sentence, clause.frequency, unit + Part.FREQUENCY)]
         if clause.agent is None:
             return "", []
         return "agent", [self._phrase(sentence, clause.agent, NOMINATIVE, "nsubj")]
@@ -257,9 +214,9 @@ class German(Grammar):
         if patient is not None and _is_early(clause):
             found.append(self._phrase(sentence, patient, object_case, OBJECT[object_case]))
         if clause.time and first != "time":
-            found.append(self.adverbial(sentence, clause.time, unit + TIME))
+            found.append(self.adverbial(sentence, clause.time, unit + Part.TIME))
         if clause.frequency and first != "frequency":
-            found.append(self.adverbial(sentence, clause.frequency, unit + FREQUENCY))
+            found.append(self.adverbial(sentence, clause.frequency, unit + Part.FREQUENCY))
         return found
 
     def _objects(self, sentence: Sentence, clause: Clause, verb: forms.Verb, gap: Thing | None) -> list[int]:
@@ -270,7 +227,7 @@ class German(Grammar):
         if isinstance(patient, (Pronoun, Asked)) or _is_early(clause):
             patient = None
         recipient = clause.recipient if clause.recipient is not None and _is_new(clause.recipient) else None
-        no = unit + NEGATION if clause.negative else 0
+        no = unit + Part.NEGATION if clause.negative else 0
         patient_no = no if _may_take_no(patient) else 0
         recipient_no = no if not patient_no and _may_take_no(recipient) else 0
         says_not = clause.negative and not patient_no and not recipient_no
@@ -306,12 +263,12 @@ class German(Grammar):
 
     def _manner(self, sentence: Sentence, clause: Clause, manner: str) -> int:
         """Append how it is done; with some verbs in another word: *vorsichtig klettern*, *sorgfältig nähen*."""
-        unit = clause.unit * 8 + MANNER
+        unit = clause.unit * 8 + Part.MANNER
         rows = self.special_adverbs.get((manner, clause.predicate)) or self.adverbs[manner]
         return self.pick(sentence, rows, unit).add_to(sentence, unit)
 
     def _not(self, sentence: Sentence, unit: int) -> int:
-        return sentence.add("nicht", "nicht", "PART", "advmod", unit + NEGATION)
+        return sentence.add("nicht", "nicht", "PART", "advmod", unit + Part.NEGATION)
 
     def _person(self, agent: Phrase | None, gap: Thing | None) -> int:
         """Which finite form: 0 ich, 1 du, 2 er, 3 wir, 4 ihr, 5 sie."""
@@ -324,20 +281,8 @@ class German(Grammar):
 
     def _verb(self, clause: Clause, gap: Thing | None) -> list[forms.Verb]:
         """The verb of an action and its synonym."""
-        special = self.special_verbs.get(clause.predicate)
-        if special is not None:
-            agent: Phrase | None = clause.agent
-            patient: Phrase | None = clause.patient
-            if gap is not None and gap.gap == "agent":
-                agent = gap
-            elif gap is not None:
-                patient = gap
-            for agents, patients, verbs in special:
-                if (not agents or self._is_among(agent, agents)) and (
-                    not patients or self._is_among(patient, patients)
-                ):
-                    return verbs
-        return self.verbs[clause.predicate]
+        roles = in_gap(clause.agent, clause.patient, gap)
+        return self.special_verbs.find(clause.predicate, roles, self._is_among) or self.verbs[clause.predicate]
 
     def _adjective(self, concept: str, of: Phrase | None) -> list[forms.Adjective]:
         """The adjective for a property and its synonym."""
@@ -377,17 +322,14 @@ class German(Grammar):
     ) -> int:
         """Append a noun phrase, after its preposition, and return its head; ``no`` is what *kein* expresses."""
         unit = phrase.unit * 8
-        mark = sentence.add(marker, marker, "ADP", "case", unit + MARKER) if marker else 0
+        mark = sentence.add(marker, marker, "ADP", "case", unit + Part.MARKER) if marker else 0
         if isinstance(phrase, Thing):
             head = self._thing(sentence, phrase, case, marker, no)
         elif isinstance(phrase, Name):
             head = self.add_name(sentence, phrase, self.name_words(phrase))
         elif isinstance(phrase, Both):
-            head = self._phrase(sentence, phrase.first, case, relation, no=no)
-            link = sentence.add("und", "und", "CCONJ", "cc", unit + AND)
-            second = self._phrase(sentence, phrase.second, case, "conj", no=no)
-            sentence.attach(link, second)
-            sentence.attach(second, head)
+            say = lambda one, role: self._phrase(sentence, one, case, role, no=no)  # noqa: E731
+            head = self.join(sentence, phrase, "und", relation, say)
         elif isinstance(phrase, Pronoun):
             words = self._pronoun(phrase)
             head = sentence.add(words[case], words[NOMINATIVE], "PRON", relation, unit)
@@ -419,7 +361,7 @@ class German(Grammar):
         declension = WEAK if thing.definite else MIXED
         if thing.definite:
             article = forms.THE[column]
-            before.append(sentence.add(article, "der", "DET", "det", unit + DETERMINER))
+            before.append(sentence.add(article, "der", "DET", "det", unit + Part.DETERMINER))
             # A relative clause picks one out, and then the article stays whole: in dem Haus, das ...
             contracted = forms.CONTRACTED.get((marker, article)) if marker and thing.relative is None else None
             if contracted:
@@ -427,20 +369,19 @@ class German(Grammar):
         elif no:
             before.append(sentence.add(forms.NO[column], "kein", "DET", "det", no))
         elif not thing.plural and not noun.mass:
-            before.append(sentence.add(forms.A[column], "ein", "DET", "det", unit + DETERMINER))
+            before.append(sentence.add(forms.A[column], "ein", "DET", "det", unit + Part.DETERMINER))
         else:
             declension = STRONG
         if thing.count:
-            number = self.numbers[self.world.numbers[thing.count]]
-            before.append(sentence.add(number, number, "NUM", "nummod", unit + NUMBER))
+            number = self.number_words[thing.count]
+            before.append(sentence.add(number, number, "NUM", "nummod", unit + Part.NUMBER))
         if thing.adjective:
             adjective = self.pick(sentence, self._adjective(thing.adjective, thing), unit)
             word = adjective.forms[declension * 12 + column]
-            before.append(sentence.add(word, adjective.lemma, "ADJ", "amod", unit + ADJECTIVE))
+            before.append(sentence.add(word, adjective.lemma, "ADJ", "amod", unit + Part.ADJECTIVE))
         form = noun.forms[declension * 6 + thing.plural * 3 + case]
-        head = sentence.add(form, noun.lemma, "NOUN", "dep", unit + HEAD)
-        for position in before:
-            sentence.heads[position - 1] = head
+        head = sentence.add(form, noun.lemma, "NOUN", "dep", unit + Part.HEAD)
+        sentence.close(head, before)
         if thing.relative is not None:
             comma = self.punctuate(sentence, self.comma)
             inner = self._clause(sentence, thing.relative, "sub", thing)

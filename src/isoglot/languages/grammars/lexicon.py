@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoglot.languages.sentence import Sentence
 
+Row = TypeVar("Row")
 DATA = resources.files("isoglot.languages") / "data"
 
 
@@ -93,9 +96,19 @@ def count_synonyms(folder: str) -> int:
     return sum(count > 1 for count in counts.values())
 
 
-def read_adverbs(folder: str) -> dict[str, list[Fixed]]:
-    """The table ``adverbs`` of a language: ``concept``, ``relation``, ``words``; several rows are synonyms."""
-    found: dict[str, list[Fixed]] = {}
-    for row in read_table(folder, "adverbs"):
-        found.setdefault(row["concept"], []).append(parse_fixed(row["words"], row["relation"]))
+def by_concept(folder: str, name: str, make: Callable[[dict[str, str]], Row]) -> dict[str, list[Row]]:
+    """Read a table of words, of which several may have the same concept: the usual word first, then its synonyms."""
+    found: dict[str, list[Row]] = {}
+    for row in read_table(folder, name):
+        found.setdefault(row["concept"], []).append(make(row))
     return found
+
+
+def read_adverbs(folder: str) -> dict[str, list[Fixed]]:
+    """Read the table ``adverbs`` of a language: ``concept``, ``relation``, ``words``."""
+    return by_concept(folder, "adverbs", lambda row: parse_fixed(row["words"], row["relation"]))
+
+
+def parse_particle(cell: str) -> Fixed | None:
+    """Read a word with its own relation, ``up:up:ADP:compound:prt``; None for an empty cell."""
+    return parse_fixed(cell, cell.split(":", 3)[3]) if cell else None

@@ -6,17 +6,18 @@ A grammar is a subclass with a lexicon that renders clauses (:meth:`Grammar.clau
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal
 
 from isoglot.languages.concepts import world
-from isoglot.languages.grammars.lexicon import Fixed, read_adverbs
-from isoglot.languages.meaning import LINK, PLAIN, Both, Name, Phrase, Pronoun, Thing
+from isoglot.languages.grammars.lexicon import Fixed, Row, read_adverbs, read_table
+from isoglot.languages.meaning import PLAIN, Both, Name, Part, Phrase, Pronoun, Thing
 from isoglot.languages.sentence import Sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoglot.languages.meaning import Clause, Meaning, Wording
 
-Row = TypeVar("Row")
 
 Position = Literal["main", "after", "sub"]
 """Where a clause stands: first in its sentence; a main clause after a subordinate one; itself subordinate."""
@@ -30,6 +31,8 @@ class Grammar(ABC):
     """The conjunction for each link; ``that`` introduces a complement."""
     comma_before: ClassVar[frozenset[str]]
     """Links with a comma before the conjunction."""
+    comma_around: ClassVar[bool] = False
+    """Whether subordinate clauses stand between commas."""
     comma: ClassVar[str] = ","
     marks: ClassVar[tuple[str, str]] = (".", "?")
     """The full stop and the question mark."""
@@ -37,6 +40,8 @@ class Grammar(ABC):
     def __init__(self) -> None:
         self.world = world()
         self.adverbs = read_adverbs(self.language)
+        numbers = {row["concept"]: row.get("lemma", "") for row in read_table(self.language, "numbers")}
+        self.number_words = {value: numbers[concept] for value, concept in self.world.numbers.items()}
 
     def render(self, meaning: Meaning, wording: Wording = PLAIN) -> Sentence:
         """Render a meaning as a sentence with its tree, deterministically."""
@@ -49,11 +54,7 @@ class Grammar(ABC):
             root = self.subordinate(sentence, meaning)
         sentence.attach(root, 0, "root")
         self.punctuate(sentence, self.marks[meaning.question], root)
-        first = sentence.words[0]
-        sentence.words[0] = first[0].upper() + first[1:]
-        if 1 in sentence.fused:
-            last, form = sentence.fused[1]
-            sentence.fused[1] = (last, form[0].upper() + form[1:])
+        sentence.capitalize()
         return sentence
 
     @abstractmethod
@@ -97,10 +98,29 @@ class Grammar(ABC):
             sentence.attach(comma, other)
         return root
 
+    def complement(self, sentence: Sentence, head: int, inner: Clause, say: Callable[[], int]) -> None:
+        """Append what is said or thought: ``say`` appends the clause; with commas, it stands between them."""
+        comma = self.punctuate(sentence, self.comma) if self.comma_around else 0
+        link = self.conjunction(sentence, "that", "SCONJ", "mark", inner.unit)
+        predicate = say()
+        sentence.close(predicate, [comma, link] if comma else [link])
+        sentence.attach(predicate, head, "ccomp")
+        if comma:
+            self.punctuate(sentence, self.comma, predicate)
+
+    def join(self, sentence: Sentence, both: Both, word: str, relation: str, say: Callable[[Phrase, str], int]) -> int:
+        """Append two phrases with a conjunction between them; returns the head. ``say`` appends one in its relation."""
+        head = say(both.first, relation)
+        link = sentence.add(word, word, "CCONJ", "cc", both.unit * 8 + Part.AND)
+        second = say(both.second, "conj")
+        sentence.attach(link, second)
+        sentence.attach(second, head)
+        return head
+
     def conjunction(self, sentence: Sentence, link: str, tag: str, relation: str, unit: int) -> int:
         """Append the conjunction of a link."""
         word = self.links[link]
-        return sentence.add(word, word, tag, relation, unit * 8 + LINK)
+        return sentence.add(word, word, tag, relation, unit * 8 + Part.LINK)
 
     def punctuate(self, sentence: Sentence, mark: str, head: int = 0) -> int:
         """Append a mark, with no blank before it; one that follows the comma at a clause's end takes its place."""
@@ -149,4 +169,41 @@ class Grammar(ABC):
         return ""
 
 
-__all__ = ["Fixed", "Grammar", "Position"]
+class SpecialVerbs(Generic[Row]):
+    """Verbs that are taken with certain agents and certain patients; an empty set of concepts is any.
+
+    Args:
+        rows: The rows of a table with the columns ``agents`` and ``patients``, by concept, each with its verb.
+        below: The concepts that a cell names.
+    """
+
+    def __init__(
+        self, rows: dict[str, list[tuple[dict[str, str], Row]]], below: Callable[[str], frozenset[str]]
+    ) -> None:
+        self._verbs: dict[str, dict[tuple[frozenset[str], ...], list[Row]]] = {}
+        for concept, found in rows.items():
+            choices = self._verbs.setdefault(concept, {})
+            for row, verb in found:
+                choices.setdefault((below(row["agents"]), below(row["patients"])), []).append(verb)
+
+    def find(
+        self,
+        concept: str,
+        roles: tuple[Phrase | None, Phrase | None],
+        is_among: Callable[[Phrase | None, frozenset[str]], bool],
+    ) -> list[Row] | None:
+        """The verb of an action and its synonym; None where the usual ones are taken."""
+        for wanted, verbs in self._verbs.get(concept, {}).items():
+            if all(not concepts or is_among(role, concepts) for role, concepts in zip(roles, wanted, strict=True)):
+                return verbs
+        return None
+
+
+def in_gap(agent: Phrase | None, patient: Phrase | None, gap: Thing | None) -> tuple[Phrase | None, Phrase | None]:
+    """The agent and the patient of a clause; of a relative clause, one of them is the thing that it describes."""
+    if gap is None:
+        return agent, patient
+    return (gap, patient) if gap.gap == "agent" else (agent, gap)
+
+
+__all__ = ["Fixed", "Grammar", "Position", "Row"]

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from isoglot.languages.grammars.lexicon import by_concept
+from isoglot.languages.grammars.rendering import SpecialVerbs, in_gap
 from isoglot.languages.grammars.russian_phrases import GENDERS, Agreement, RussianPhrases, object_relation
-from isoglot.languages.grammars.russian_verbs import CAREFULLY, INSTRUMENTS, LIVING, SOME, Government, Verb, read_verbs
-from isoglot.languages.meaning import (
-    COPULA,
-    FREQUENCY,
-    LINK,
-    MANNER,
-    NEGATION,
-    QUESTION,
-    TIME,
-    Asked,
-    Both,
-    Clause,
-    Phrase,
-    Pronoun,
-    Thing,
-)
+from isoglot.languages.grammars.russian_verbs import CAREFULLY, INSTRUMENTS, LIVING, SOME, Government, Verb, read_verb
+from isoglot.languages.meaning import Asked, Both, Clause, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
     from isoglot.languages.grammars.rendering import Position
     from isoglot.languages.grammars.russian_nominals import Case
     from isoglot.languages.sentence import Sentence
 
-SpecialVerb = tuple[frozenset[str], frozenset[str], list[Verb]]
-"""Verbs that are taken with certain agents and certain patients or goals; an empty set is any."""
 
 WAS = ("был", "была", "было", "были")
 WILL = ("буду", "будешь", "будет", "будем", "будете", "будут")
@@ -47,21 +33,15 @@ class Russian(RussianPhrases):
         "and": "и", "but": "но", "because": "поскольку", "when": "когда", "although": "хотя", "that": "что",
     }  # fmt: skip
     comma_before: ClassVar[frozenset[str]] = frozenset({"and", "but", "because", "when", "although"})
+    comma_around: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
-        self.verbs: dict[str, list[Verb]] = {}
-        for row, verb in read_verbs("verbs"):
-            self.verbs.setdefault(row["concept"], []).append(verb)
+        self.verbs = by_concept("ru", "verbs", read_verb)
         # verbs that depend on the object: clothes are washed with another verb than plates
-        self.special_verbs: dict[str, list[SpecialVerb]] = {}
-        for row, verb in read_verbs("special_verbs"):
-            agents, patients = self._below(row["agents"]), self._below(row["patients"])
-            known = self.special_verbs.setdefault(row["concept"], [])
-            if known and known[-1][:2] == (agents, patients):
-                known[-1][2].append(verb)
-            else:
-                known.append((agents, patients, [verb]))
+        self.special_verbs = SpecialVerbs(
+            by_concept("ru", "special_verbs", lambda row: (row, read_verb(row))), self._below
+        )
 
     def _below(self, cell: str) -> frozenset[str]:
         """The concepts of a cell and all below them; ``@LOC`` and the like stay."""
@@ -75,8 +55,8 @@ class Russian(RussianPhrases):
         """Append the conjunction of a link: *потому что*, which cannot begin a sentence; there it is *поскольку*."""
         if link != "because" or not sentence.words:
             return super().conjunction(sentence, link, tag, relation, unit)
-        head = sentence.add("потому", "потому", tag, relation, unit * 8 + LINK)
-        sentence.add("что", "что", tag, "fixed", unit * 8 + LINK, head)
+        head = sentence.add("потому", "потому", tag, relation, unit * 8 + Part.LINK)
+        sentence.add("что", "что", tag, "fixed", unit * 8 + Part.LINK, head)
         return head
 
     # --- clauses ---
@@ -90,19 +70,14 @@ class Russian(RussianPhrases):
             unit = clause.unit * 8
             if clause.time:
                 fronted = "time"
-                dependents.append(self.adverbial(sentence, clause.time, unit + TIME))
+                dependents.append(self.adverbial(sentence, clause.time, unit + Part.TIME))
             elif clause.frequency in FRONTED:
                 fronted = "frequency"
-                dependents.append(self.adverbial(sentence, clause.frequency or "", unit + FREQUENCY))
+                dependents.append(self.adverbial(sentence, clause.frequency or "", unit + Part.FREQUENCY))
         head = self._body(sentence, clause, dependents, asked=asked, fronted=fronted)
         if clause.complement is not None:
-            comma = self.punctuate(sentence, self.comma)
-            link = self.conjunction(sentence, "that", "SCONJ", "mark", clause.complement.unit)
-            inner = self.clause(sentence, clause.complement, "sub")
-            sentence.attach(comma, inner)
-            sentence.attach(link, inner)
-            sentence.attach(inner, head, "ccomp")
-            self.punctuate(sentence, self.comma, inner)
+            inner = clause.complement
+            self.complement(sentence, head, inner, lambda: self.clause(sentence, inner, "sub"))
         return head
 
     def _body(
@@ -124,9 +99,7 @@ class Russian(RussianPhrases):
                 head = self._needed(sentence, clause, verb, dependents, asked, fronted, gap)
             else:
                 head = self._action(sentence, clause, verb, dependents, asked, fronted, gap)
-        for position in dependents:
-            sentence.attach(position, head)
-        return head
+        return sentence.close(head, dependents)
 
     def _action(
         self,
@@ -152,14 +125,14 @@ class Russian(RussianPhrases):
         if clause.manner and not clause.negative and not auxiliary and not whether:
             self._manner(sentence, clause, dependents)
         if clause.negative:
-            dependents.append(sentence.add("не", "не", "PART", "advmod", unit + NEGATION))
+            dependents.append(sentence.add("не", "не", "PART", "advmod", unit + Part.NEGATION))
         head = 0
         if auxiliary:
             dependents.append(sentence.add(auxiliary, "быть", "AUX", "aux", unit))
         else:
             head = sentence.add(form, lemma, "VERB", "root", unit)
         if whether:
-            dependents.append(sentence.add("ли", "ли", "PART", "advmod", unit + QUESTION))
+            dependents.append(sentence.add("ли", "ли", "PART", "advmod", unit + Part.QUESTION))
         if whether and clause.agent is not None:
             dependents.append(self.phrase(sentence, clause.agent, "nom", "nsubj"))
         if whether:
@@ -236,7 +209,7 @@ class Russian(RussianPhrases):
         if whether:
             if not self._copula(sentence, clause, dependents, agreement):
                 head = self._predicate(sentence, clause, agreement)
-            dependents.append(sentence.add("ли", "ли", "PART", "advmod", clause.unit * 8 + QUESTION))
+            dependents.append(sentence.add("ли", "ли", "PART", "advmod", clause.unit * 8 + Part.QUESTION))
         if agent is not None:
             dependents.append(self.phrase(sentence, agent, case, "nsubj"))
         self._adverbials(sentence, clause, dependents, fronted)
@@ -253,11 +226,11 @@ class Russian(RussianPhrases):
         """Append *не* and the copula, where there is one; whether there is."""
         unit = clause.unit * 8
         if clause.negative:
-            dependents.append(sentence.add("не", "не", "PART", "advmod", unit + NEGATION))
+            dependents.append(sentence.add("не", "не", "PART", "advmod", unit + Part.NEGATION))
         if clause.tense == "present":
             return False
         form = WAS[agreement[1]] if clause.tense == "past" else WILL[agreement[0]]
-        dependents.append(sentence.add(form, "быть", "AUX", "cop", unit + COPULA))
+        dependents.append(sentence.add(form, "быть", "AUX", "cop", unit + Part.COPULA))
         return True
 
     def _predicate(self, sentence: Sentence, clause: Clause, agreement: Agreement) -> int:
@@ -287,7 +260,7 @@ class Russian(RussianPhrases):
             dependents.append(where)
             if isinstance(clause.agent, Pronoun):  # где тебя нет
                 dependents.append(self.phrase(sentence, clause.agent, "gen", "nsubj"))
-            head = sentence.add("нет", "нет", "VERB", "root", clause.unit * 8 + NEGATION)
+            head = sentence.add("нет", "нет", "VERB", "root", clause.unit * 8 + Part.NEGATION)
             if clause.agent is not None and not isinstance(clause.agent, Pronoun):
                 dependents.append(self.phrase(sentence, clause.agent, "gen", "nsubj"))
             self._adverbials(sentence, clause, dependents, "")
@@ -341,16 +314,16 @@ class Russian(RussianPhrases):
         """Append time and frequency, which stand before the verb."""
         unit = clause.unit * 8
         if clause.time and fronted != "time":
-            dependents.append(self.adverbial(sentence, clause.time, unit + TIME))
+            dependents.append(self.adverbial(sentence, clause.time, unit + Part.TIME))
         if clause.frequency and fronted != "frequency":
-            dependents.append(self.adverbial(sentence, clause.frequency, unit + FREQUENCY))
+            dependents.append(self.adverbial(sentence, clause.frequency, unit + Part.FREQUENCY))
 
     def _manner(self, sentence: Sentence, clause: Clause, dependents: list[int]) -> None:
         """Append how it is done: before the verb, but after a denied one."""
         manner = clause.manner or ""
         if manner == "carefully":
             manner = CAREFULLY.get(clause.predicate, manner)
-        dependents.append(self.adverbial(sentence, manner, clause.unit * 8 + MANNER))
+        dependents.append(self.adverbial(sentence, manner, clause.unit * 8 + Part.MANNER))
 
     def _objects(self, sentence: Sentence, clause: Clause, verb: Verb, dependents: list[int], some: bool) -> None:
         """Append what follows the verb: recipient, patient (``some`` of it, perhaps), goal, instrument, place."""
@@ -405,20 +378,8 @@ class Russian(RussianPhrases):
 
     def _verb(self, clause: Clause, gap: Thing | None) -> list[Verb]:
         """The verb of an action and its synonym."""
-        special = self.special_verbs.get(clause.predicate)
-        if special is not None:
-            agent: Phrase | None = clause.agent
-            patient: Phrase | None = clause.patient if clause.patient is not None else clause.goal
-            if gap is not None and gap.gap == "agent":
-                agent = gap
-            elif gap is not None:
-                patient = gap
-            for agents, patients, verbs in special:
-                if (not agents or self._is_among(agent, agents)) and (
-                    not patients or self._is_among(patient, patients)
-                ):
-                    return verbs
-        return self.verbs[clause.predicate]
+        roles = in_gap(clause.agent, clause.patient if clause.patient is not None else clause.goal, gap)
+        return self.special_verbs.find(clause.predicate, roles, self._is_among) or self.verbs[clause.predicate]
 
     def _is_among(self, phrase: Phrase | None, concepts: frozenset[str]) -> bool:
         """Whether the phrase is one of the concepts; ``@f`` are women, ``@m`` men, ``@pl`` several."""

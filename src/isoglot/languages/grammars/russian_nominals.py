@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from isoglot.languages.grammars.lexicon import read_table
+from isoglot.languages.grammars.lexicon import by_concept, read_table
 
 Case = Literal["nom", "gen", "dat", "acc", "ins", "loc"]
 """``loc`` is the prepositional."""
@@ -315,10 +315,7 @@ def read_nouns() -> dict[str, list[Noun]]:
 
 def read_adjectives() -> dict[str, list[Adjective]]:
     """All adjectives by concept, the usual word first."""
-    found: dict[str, list[Adjective]] = {}
-    for row in read_table("ru", "adjectives"):
-        found.setdefault(row["concept"], []).append(_adjective(row["lemma"], row["short"]))
-    return found
+    return by_concept("ru", "adjectives", lambda row: _adjective(row["lemma"], row["short"]))
 
 
 def read_special_adjectives() -> dict[tuple[str, str], Adjective]:

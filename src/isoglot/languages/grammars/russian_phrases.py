@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.languages.grammars import russian_nominals as forms
 from isoglot.languages.grammars.rendering import Grammar
-from isoglot.languages.meaning import (
-    ADJECTIVE,
-    AND,
-    HEAD,
-    MARKER,
-    NUMBER,
-    RELATIVE,
-    Asked,
-    Both,
-    Name,
-    Phrase,
-    Pronoun,
-    Thing,
-)
+from isoglot.languages.meaning import Asked, Both, Name, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
     from isoglot.languages.grammars.russian_nominals import Case
@@ -138,17 +125,13 @@ class RussianPhrases(Grammar):
 
     def phrase(self, sentence: Sentence, phrase: Phrase, case: Case, relation: str, preposition: str = "") -> int:
         """Append a phrase in a case, after its preposition, and return its head."""
-        before = self._preposition(sentence, preposition, phrase.unit * 8 + MARKER) if preposition else 0
+        before = self._preposition(sentence, preposition, phrase.unit * 8 + Part.MARKER) if preposition else 0
         if isinstance(phrase, Thing):
             head = self._thing(sentence, phrase, case)
         elif isinstance(phrase, Name):
             head = self._name(sentence, phrase, case)
         elif isinstance(phrase, Both):
-            head = self.phrase(sentence, phrase.first, case, relation)
-            link = sentence.add("и", "и", "CCONJ", "cc", phrase.unit * 8 + AND)
-            second = self.phrase(sentence, phrase.second, case, "conj")
-            sentence.attach(link, second)
-            sentence.attach(second, head)
+            head = self.join(sentence, phrase, "и", relation, lambda one, role: self.phrase(sentence, one, case, role))
         else:
             head = self._pronoun(sentence, phrase, case, bool(preposition))
         sentence.relations[head - 1] = relation
@@ -192,7 +175,7 @@ class RussianPhrases(Grammar):
             return self.phrase(sentence, place, "gen", relation, FROM[at])
         if not isinstance(place, Thing):
             return self.phrase(sentence, place, "loc", relation, at)
-        before = sentence.add(at, at, "ADP", "case", place.unit * 8 + MARKER)
+        before = sentence.add(at, at, "ADP", "case", place.unit * 8 + Part.MARKER)
         head = self._thing(sentence, place, "loc", place=True)
         sentence.relations[head - 1] = relation
         self._settle(sentence, before, head)
@@ -214,17 +197,16 @@ class RussianPhrases(Grammar):
             else:
                 word, lemma = number.form(case, noun.gender, noun.animate), number.lemma
             relation = "nummod:gov" if governs else "nummod"
-            before.append(sentence.add(word, lemma, "NUM", relation, unit + NUMBER))
+            before.append(sentence.add(word, lemma, "NUM", relation, unit + Part.NUMBER))
         if thing.adjective:
             adjective = self.pick(sentence, self.adjective(thing.adjective, thing), unit)
             word = adjective.form(noun.gender, described, plural, noun.animate)
-            before.append(sentence.add(word, adjective.lemma, "ADJ", "amod", unit + ADJECTIVE))
+            before.append(sentence.add(word, adjective.lemma, "ADJ", "amod", unit + Part.ADJECTIVE))
         if noun.modifier is not None:
             word = noun.modifier.form(noun.gender, described, plural, noun.animate)
             before.append(sentence.add(word, noun.modifier.lemma, "ADJ", "amod", unit))
-        head = sentence.add(form, noun.lemma, "NOUN", "dep", unit + HEAD)
-        for position in before:
-            sentence.heads[position - 1] = head
+        head = sentence.add(form, noun.lemma, "NOUN", "dep", unit + Part.HEAD)
+        sentence.close(head, before)
         if thing.relative is not None:
             self.relative(sentence, thing, head)
         return head
@@ -263,14 +245,14 @@ class RussianPhrases(Grammar):
         word = PRONOUNS[lemma][CASE_NUMBER[case]]
         if after and lemma in THIRD and word[0] != "н":
             word = f"н{word}"
-        return sentence.add(word, lemma, "PRON", "dep", pronoun.unit * 8 + HEAD)
+        return sentence.add(word, lemma, "PRON", "dep", pronoun.unit * 8 + Part.HEAD)
 
     def which(self, sentence: Sentence, thing: Thing, how: Government, relation: str) -> int:
         """Append *который* for a thing that has a role of its own in the relative clause."""
         noun = self.noun(sentence, thing)
         plural = noun.is_plural(thing.plural, thing.count > 0)
         preposition, case = how
-        unit = thing.unit * 8 + RELATIVE
+        unit = thing.unit * 8 + Part.RELATIVE
         before = self._preposition(sentence, preposition, unit) if preposition else 0
         key = "pl" if plural else noun.gender
         animate = noun.animate and case == "acc" and (plural or noun.gender == "m")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from isoglot.languages.grammars.lexicon import Fixed, parse_fixed, read_table
+from isoglot.languages.grammars.lexicon import Fixed, parse_particle
 
 if TYPE_CHECKING:
     from isoglot.languages.grammars.russian_nominals import Case
@@ -130,15 +130,10 @@ def _past(infinitive: str, given: str) -> tuple[str, ...]:
     return (masculine, f"{stem}ла", f"{stem}ло", f"{stem}ли")
 
 
-def read_verbs(table: str) -> list[tuple[dict[str, str], Verb]]:
-    """The rows of a table of verbs, each with its verb."""
-    return [(row, _verb(row)) for row in read_table("ru", table)]
-
-
-def _verb(row: dict[str, str]) -> Verb:
+def read_verb(row: dict[str, str]) -> Verb:
+    """A verb from its row."""
     imperfective = conjugate(row["imperfective"])
     perfective = imperfective if row["perfective"] == "=" else None
-    word = row["word"]
     return Verb(
         imperfective=imperfective,
         habitual=conjugate(row["habitual"]) if row["habitual"] else imperfective,
@@ -148,7 +143,7 @@ def _verb(row: dict[str, str]) -> Verb:
         place=row["place"] or "at",
         instrument=government(row["instrument"]) if row["instrument"] else None,
         aspect=frozenset(row["aspect"].split(",")) if row["aspect"] else frozenset(),
-        word=parse_fixed(word, word.split(":", 3)[3]) if word else None,
+        word=parse_particle(row["word"]),
     )
 
 
