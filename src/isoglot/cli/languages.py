@@ -30,13 +30,13 @@ Languages = Annotated[
 Register = Literal["both", "encyclopaedic", "conversational"]
 RegisterOption = Annotated[Register, typer.Option("--register", help="The register: third person, or I and you.")]
 
-NAMES = {"en": "English", "fr": "French", "de": "German", "ru": "Russian", "zh": "Chinese"}
 COLORS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green", "bright_magenta")
 
 
 @app.command("list", epilog="Example: isoglot languages list --json")
 def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
     """Show the built-in languages with their size and a sentence of each."""
+    from isoglot.core.language_codes import language_name
     from isoglot.languages import LANGUAGES, parallel, world
     from isoglot.languages.grammars.lexicon import count_synonyms
 
@@ -54,7 +54,7 @@ def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = Fals
     }
     example = next(row for row in parallel(seed=7) if len(row[0].words) > 8)
     facts = [
-        {"code": code, "name": NAMES[code], "synonyms": count_synonyms(code), "example": sentence.text}
+        {"code": code, "name": language_name(code), "synonyms": count_synonyms(code), "example": sentence.text}
         for code, sentence in zip(LANGUAGES, example, strict=True)
     ]
     output.say(f"One world: {', '.join(f'{count} {name}' for name, count in size.items())}.\n")
@@ -239,9 +239,9 @@ def _coloured(sentence: Sentence, clauses: set[int]) -> Text:
 
 def _colour(unit: int, clauses: set[int]) -> str:
     """One color for all words of a phrase, in every language, and one for each adverbial; none for function words."""
-    from isoglot.languages.meaning import FREQUENCY, MANNER, TIME
+    from isoglot.languages.meaning import Part
 
     if unit < 0:
         return ""
-    adverbial = unit // 8 in clauses and unit % 8 in {TIME, FREQUENCY, MANNER}
+    adverbial = unit // 8 in clauses and unit % 8 in {Part.TIME, Part.FREQUENCY, Part.MANNER}
     return COLORS[(unit // 8 + (unit % 8 + 3 if adverbial else 0)) % len(COLORS)]

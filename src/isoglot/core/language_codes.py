@@ -32,3 +32,15 @@ def language_code(text: str) -> str:
         remedy="use a BCP-47 or ISO 639-3 code such as en, de or swh",
         code="config.language-code",
     )
+
+
+@lru_cache(maxsize=1024)
+def language_name(code: str) -> str:
+    """English name of a language; the code itself for made-up languages.
+
+    >>> language_name("de"), language_name("zh-Hant"), language_name("en-x-shift")
+    ('German', 'Chinese (Traditional)', 'en-x-shift')
+    """
+    import langcodes
+
+    return code if "-x-" in code else langcodes.Language.get(code).display_name()

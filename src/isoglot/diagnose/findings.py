@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
+from isoglot.core.language_codes import language_name
 from isoglot.core.progress import counted
-from isoglot.diagnose.names import language_name, listed
+from isoglot.diagnose.names import listed
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:

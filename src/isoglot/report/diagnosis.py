@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from isoglot.core.language_codes import language_name
 from isoglot.core.progress import counted
 from isoglot.diagnose.findings import all_findings, percent
-from isoglot.diagnose.names import language_name
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
