@@ -5,7 +5,7 @@
 
 DIR has XNLI's ``dev-en.tsv`` and ``test-en.tsv`` and those of the other languages; .xz is read as it is. Every layer
 with every alpha is tried on sentences of dev, which the means were not learned from; the choice, by the rule of
-``isoglot.steer.measured_shifts``, is reported on sentences of test, beside the last layer but one with alpha 2. What
+``isoglot.steer.shift_choice``, is reported on sentences of test, beside the last layer but one with alpha 2. What
 the JSON has already is not measured again. ``--means`` puts the choices into the means' file, under its hash.
 """
 
@@ -25,7 +25,7 @@ from isoglot.core.progress import choose_progress
 from isoglot.model import load_encoder
 from isoglot.steer import LanguageMeans, ShiftChoice, bleu_1, sweep_shifts
 from isoglot.steer.language_files import own_known
-from isoglot.steer.measured_shifts import NEITHER, best_cell
+from isoglot.steer.shift_choice import NEITHER, best_cell
 from isoglot.steer.shifted_pass import Cell
 from isoglot.text.formats.lines import read_lines
 

@@ -18,15 +18,15 @@ from rich.console import Console
 from rich.table import Table
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from isoglot.cli.steer_output import Marked, translation_view
 from isoglot.core.files import read_json
 from isoglot.languages.builtin import builtin_dictionary
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.model.folder import open_encoder
+from isoglot.report.results import Marked, translation_view
 from isoglot.steer import LEACE, Eraser, LanguageMeans, TokenSets, sweep_shifts
 from isoglot.steer.erasers.trade_off import default_erasers
 from isoglot.steer.language_files import own_known, read_known
-from isoglot.steer.measured_shifts import NEITHER
+from isoglot.steer.shift_choice import NEITHER
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL
 from tests.given_words import given_words
@@ -219,7 +219,7 @@ def test_translate_prints_no_escape_of_the_text(steer):
 
 def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     out = tmp_path / "out"
-    given = ("sweep", "--model", "ours", *FILES, "--means", "means", "--sentences", "6", *DICTIONARY, "--out", str(out))
+    given = ("sweep", "ours", *FILES, "--means", "means", "--sentences", "6", *DICTIONARY, "--out", str(out))
     result = steer(*given, "--alpha", "0", "--alpha", "1", "--alpha", "3")
     assert (result.code, result.err) == (0, "")
     for word in (
@@ -245,14 +245,14 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
 
 
 def test_sweep_of_built_in_sentences_judged_by_gold(steer):
-    given = ("sweep", "--model", "ours", "--sentences", "4", "--learn-from", "5", "--layers", "-1")
+    given = ("sweep", "ours", "--sentences", "4", "--learn-from", "5", "--layers", "-1")
     facts = json.loads(steer(*given, "--directions", "there", "--json").out)
     assert [one["alphas"] for one in facts["sweeps"]] == [[0.0, 1.0, 2.0, 3.0]]
     assert facts["sweeps"][0]["bleu_signature"].startswith("BLEU-1|")
 
 
 def test_a_sweep_takes_few_built_in_sentences_unless_told(steer):
-    given = ("sweep", "--model", "ours", "--learn-from", "5", "--layers", "-1", "--alpha", "1", "--directions", "there")
+    given = ("sweep", "ours", "--learn-from", "5", "--layers", "-1", "--alpha", "1", "--directions", "there")
     remarks = json.loads(steer(*given, "--json").out)["remarks"]
     assert "in each of 25 sentences of en" in remarks[0]
 
@@ -260,7 +260,7 @@ def test_a_sweep_takes_few_built_in_sentences_unless_told(steer):
 def test_without_sacrebleu_all_but_bleu_is_there(steer, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     said = "BLEU-1 is left out: this needs sacrebleu, which is not installed; pip install 'isoglot[bleu]'"
-    swept = json.loads(steer("sweep", "--model", "ours", *FILES, "--means", "means", "--alpha", "1", "--json").out)
+    swept = json.loads(steer("sweep", "ours", *FILES, "--means", "means", "--alpha", "1", "--json").out)
     assert swept["remarks"][-1] == said
     assert all(cell["bleu"] is None for one in swept["sweeps"] for cell in one["cells"])
     result = steer("translate", *FILES, *WAY)
@@ -275,7 +275,7 @@ def test_words_training_was_given_are_not_judged_unawares(steer, folder: Path, t
     save_encoder(encoder, tmp_path / "m")
     options = (*WAY[:4], "--model", str(tmp_path / "m"), "--means", "means", "--alpha", "1", "--json")
     line = "training has seen 2 of 10 source words of the dictionary, such as 'cat', 'dog'"
-    swept = ("sweep", *FILES, "--layers", "1", *options[4:])
+    swept = ("sweep", str(tmp_path / "m"), *FILES, "--layers", "1", *options[6:])
     for verb in (("translate", "cat sees man", *options), swept):
         refused = steer(*verb, *DICTIONARY)
         assert (refused.code, refused.out, refused.error["code"]) == (2, "", "input.leak")
@@ -302,7 +302,7 @@ def test_a_sweep_goes_without_built_in_words_that_training_was_all_given(steer, 
     encoder.provenance = given_words(words)
     save_encoder(encoder, tmp_path / "m")
     options = ("--learn-from", "5", "--layers", "-1", "--alpha", "1", "--sentences", "4", "--directions", "there")
-    result = steer("sweep", "--model", str(tmp_path / "m"), *options, "--json")
+    result = steer("sweep", str(tmp_path / "m"), *options, "--json")
     assert (result.code, result.err) == (0, "")
     said = f"en-fr: training has seen all {len(set(words)):,} source words of the dictionary"
     assert any(remark.startswith(said) for remark in json.loads(result.out)["remarks"])
@@ -313,7 +313,7 @@ def test_a_sweep_keeps_the_best_layer_and_alpha_with_the_means_and_translate_tak
     given = ("--model", "ours", "--means", str(tmp_path / "m"))
     swept = json.loads(
         steer(
-            "sweep", *given, *FILES, "--layers", "0,2", "--alpha", "0.2", "--alpha", "1", "--save-choice", "--json"
+            "sweep", *given[1:], *FILES, "--layers", "0,2", "--alpha", "0.2", "--alpha", "1", "--save-choice", "--json"
         ).out
     )
     chosen = swept["choices"]["en-fr"]
@@ -367,7 +367,7 @@ def test_what_the_paper_leaves_open_is_a_switch_with_a_preset(steer, tmp_path: P
     tokens = paper["sentences"][0]["outputs"][0]["tokens"]
     assert len(tokens) == len(plain) + 3  # [CLS], [SEP] between the two, and [SEP]
     assert paper["bleu_signature"].startswith("BLEU-1|whitespace|")
-    swept = json.loads(steer("sweep", "--model", "ours", "--means", "means", *files, "--preset", "paper", "--json").out)
+    swept = json.loads(steer("sweep", "ours", "--means", "means", *files, "--preset", "paper", "--json").out)
     protocol = {"reads": "pairs", "special": "include", "bleu_tokens": "whitespace"}
     assert swept["sweeps"][0]["protocol"] == protocol
     less = json.loads(
@@ -447,15 +447,15 @@ def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
         (("translate", " ", *WAY), "empty"),
         (("translate", "--text", "none.txt", *WAY), "none.txt empty"),
         (("translate", "yes", "--text", "a.txt", *WAY), "TEXT --text"),
-        (("translate", "yes", *WAY, "--dictionary", "fr-de=en-fr.txt"), "--dictionary en-fr"),
+        (("translate", "yes", *WAY, "--dictionary", "fr-de=en-fr.txt"), "dictionary en-fr"),
         (("translate", "yes", *WAY, "--dictionary", "en-fr=none.txt"), "none.txt"),
-        (("translate", "yes", *WAY, "--alpha", "1", "--alpha", "1"), "--alpha 1.0"),
-        (("translate", "yes", *WAY, "--alpha", "nan"), "--alpha nan"),
+        (("translate", "yes", *WAY, "--alpha", "1", "--alpha", "1"), "alpha 1.0"),
+        (("translate", "yes", *WAY, "--alpha", "nan"), "alpha nan"),
         (("translate", "yes", "--from", "en", "--to", "en", "--model", "ours", "--means", "means"), "en"),
         (("translate", "yes", *WAY[:-1], "nowhere"), "nowhere"),
         (("translate", *FILES[:2], "--parallel", "de=b.txt", *WAY), "fr de, en"),
-        (("sweep", "--model", "ours", "--parallel", "en=a.txt", "--parallel", "de=b.txt", "--means", "means"), "'de'"),
-        (("sweep", "--model", "ours", "--save-choice"), "--save-choice --means"),
+        (("sweep", "ours", "--parallel", "en=a.txt", "--parallel", "de=b.txt", "--means", "means"), "'de'"),
+        (("sweep", "ours", "--save-choice"), "--save-choice --means"),
         (("erase", "ours", *FILES, "--sentences", "4"), "4 10"),
         (("erase", "ours", *FILES, "--pivot", "de"), "'de' en, fr"),
         (("fit", "ours", "--text", "en=none.txt", "--out", "m"), "none.txt en"),
@@ -474,13 +474,13 @@ def test_means_of_another_encoder_are_refused(steer):
     result.failed("config.other-encoder")
 
 
-@pytest.mark.parametrize("given", [("translate", "yes", "--from", "en", "--to", "fr"), ("sweep",)])
+@pytest.mark.parametrize("given", [("translate", "yes", "--from", "en", "--to", "fr", "--model"), ("sweep",)])
 def test_without_a_softmax_nothing_is_learned_first(steer, folder: Path, monkeypatch, tmp_path: Path, given):
     vocabulary = load_encoder(folder / "ours", device="cpu").vocabulary
     config = encoder_config("modern", "nano", vocabulary_size=len(vocabulary), languages=("en", "fr"), softmax="none")
     save_encoder(Encoder(config, vocabulary), tmp_path / "headless")
     monkeypatch.setattr(LanguageMeans, "fit", lambda *_, **__: pytest.fail("means were learned"))
-    result = steer(*given, "--model", str(tmp_path / "headless"))
+    result = steer(*given, str(tmp_path / "headless"))
     assert (result.code, result.out) == (2, "")
     result.failed("config.not-supported")
 

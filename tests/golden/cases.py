@@ -250,7 +250,7 @@ CASES = {
         TRAINED,
     ),
     "steer-sweep": Case(
-        f"steer sweep --model @pretrain {_LINES} --means @steer-fit {_DICTIONARY} --alpha 1 --alpha 2 {_CPU} --out @out",
+        f"steer sweep @pretrain {_LINES} --means @steer-fit {_DICTIONARY} --alpha 1 --alpha 2 {_CPU} --out @out",
         TRAINED,
     ),
     "steer-erase": Case(

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from isoglot.cli.steer_output import sweep_view
 from isoglot.languages.twins import shift
+from isoglot.report.results import sweep_view
 from isoglot.report.scatter import Point, scatter
 from isoglot.report.steer import (
     at_layer,

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from isoglot.steer import TokenSets, Translation, bleu_1, convert_rate, score_translation
-from isoglot.steer.bleu import bleu_interval
-from isoglot.steer.scores import distinct_ratio, harmonic, neither_share
-from isoglot.steer.token_words import WordFinder
+from isoglot.steer.bleu import bleu_of_parts, bleu_parts
+from isoglot.steer.scores import WordFinder, distinct_ratio, harmonic, neither_share
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL
@@ -279,5 +278,5 @@ def test_the_interval_of_bleu_1_is_that_of_resampled_sentences():
     texts, references = ["a b", "c d", "x y", "c"], ["a b", "c e", "v w", "c d"]
     draws_MN = np.random.default_rng(0).integers(4, size=(300, 4))
     every = [bleu_1([texts[i] for i in draw], [references[i] for i in draw], "en").score for draw in draws_MN]
-    found = bleu_interval(texts, references, "en", draws_MN=draws_MN)
-    assert found == pytest.approx(tuple(np.percentile(every, (2.5, 97.5))))
+    found_M = bleu_of_parts(bleu_parts(texts, references, "en")[draws_MN].sum(axis=1))
+    assert found_M == pytest.approx(np.array(every))

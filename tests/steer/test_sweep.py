@@ -14,6 +14,7 @@ from isoglot.steer import (
     LanguageMeans,
     ShiftOptions,
     TokenSets,
+    TranslationOptions,
     choose_shift,
     score_translation,
     sweep_shifts,
@@ -36,14 +37,29 @@ def sets(encoder: EncoderLike, texts) -> TokenSets:
 def test_a_sweep_is_one_by_one_exactly(encoder: EncoderLike, means, texts, sets, options: dict[str, Any]):
     more = {"references": texts["fr"], "dictionary": GOLD}
     swept = sweep_shifts(
-        encoder, texts["en"], "en", "fr", means, alphas=ALPHAS, sets=sets, options=ShiftOptions(**options), **more
+        encoder,
+        texts["en"],
+        "en",
+        "fr",
+        means,
+        alphas=ALPHAS,
+        sets=sets,
+        options=TranslationOptions(shift=ShiftOptions(**options)),
+        **more,
     )
     assert swept.layers == tuple(range(encoder.depth + 1))
     assert swept.alphas == ALPHAS
     for cell, scores in swept.scores.items():
         at: dict[str, Any] = {"layer": cell.layer, "alpha": cell.alpha}
         alone = translate_tokens(
-            encoder, texts["en"], "en", "fr", means, **at, sets=sets, options=ShiftOptions(**options)
+            encoder,
+            texts["en"],
+            "en",
+            "fr",
+            means,
+            **at,
+            sets=sets,
+            options=TranslationOptions(shift=ShiftOptions(**options)),
         )
         for one, other in zip(alone.made, swept.translations[cell].made, strict=True):
             assert (one == other).all()
@@ -64,7 +80,15 @@ def test_layers_below_are_computed_once(ours, texts):
         block.register_forward_hook(lambda *_: runs.append(1)) for each in ours.blocks for block in each.values()
     ]
     try:
-        sweep_shifts(ours, texts["en"], "en", "fr", means, alphas=[1.0, 2.0, 3.0], batch_tokens=10_000)
+        sweep_shifts(
+            ours,
+            texts["en"],
+            "en",
+            "fr",
+            means,
+            alphas=[1.0, 2.0, 3.0],
+            options=TranslationOptions(batch_tokens=10_000),
+        )
     finally:
         for handle in handles:
             handle.remove()

@@ -11,7 +11,7 @@ import torch
 
 from isoglot.model import Encoder, EncoderLike, make_batch
 from isoglot.model.hf.hooked import HookedEncoder
-from isoglot.steer import LanguageMeans, ShiftOptions, TokenSets, shift, translate_tokens
+from isoglot.steer import LanguageMeans, ShiftOptions, TokenSets, TranslationOptions, shift, translate_tokens
 from isoglot.steer import shifted_pass as decode
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
@@ -53,7 +53,10 @@ def test_no_special_token_goes_in_or_comes_out(encoder: EncoderLike, means, text
 
 def test_batches_do_not_matter(encoder: EncoderLike, means, texts):
     one, other = (
-        translate_tokens(encoder, texts["en"], "en", "fr", means, alpha=1, batch_tokens=size) for size in (1, 500)
+        translate_tokens(
+            encoder, texts["en"], "en", "fr", means, alpha=1, options=TranslationOptions(batch_tokens=size)
+        )
+        for size in (1, 500)
     )
     assert all((a == b).all() for a, b in zip(one.made, other.made, strict=True))
 
@@ -106,7 +109,7 @@ def test_shared_tokens_can_stay(encoder: EncoderLike, means, texts, sets: TokenS
     alike = TokenSets.from_counts(encoder.vocabulary, every)
     options: dict[str, Any] = {"alpha": 3.0, "layer": -1, "sets": alike}
     still = ShiftOptions(shared_alpha=0.0, positions="tokens")
-    made = translate_tokens(encoder, texts["en"], "en", "fr", means, options=still, **options)
+    made = translate_tokens(encoder, texts["en"], "en", "fr", means, options=TranslationOptions(shift=still), **options)
     plain = translate_tokens(encoder, texts["en"], "en", "fr", means, **(options | {"alpha": 0.0}))
     assert all((a == b).all() for a, b in zip(made.made, plain.made, strict=True))
 
@@ -171,4 +174,4 @@ def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets: T
     refused("config.unknown-name", "'fr'", some, "en", "fr", means, sets=lonely)
     foreign = TokenSets({"en": np.ones(3), "fr": np.ones(3)})
     refused("config.other-vocabulary", "token sets", some, "en", "fr", means, sets=foreign)
-    refused("config.invalid-value", 9999, some, "en", "fr", means, length=9999)
+    refused("config.invalid-value", 9999, some, "en", "fr", means, options=TranslationOptions(length=9999))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.cli.steer_inputs import read_texts
 from isoglot.languages.twins import twin_files
 from isoglot.represent.sentences import read_sentences
 from isoglot.retrieve.parallel_sets import aligned_set
@@ -17,7 +16,7 @@ from isoglot.text.code_switching import Switcher, switch_files
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.formats.malformed import Skip
 from isoglot.text.formats.parallel import read_aligned
-from isoglot.text.formats.plain import read_sentence_lines
+from isoglot.text.formats.plain import first_sentences, read_sentence_lines
 from isoglot.text.stream import read_stream, rewrite
 from isoglot.vocab import build_shards, train_vocabulary
 from tests.errors import raises
@@ -52,7 +51,7 @@ def test_an_inference_table_is_refused_wherever_sentences_are_read(table: Path, 
         lambda: rewrite([table], tmp_path / "out.txt", LineSegmenter("en")),
         lambda: switch_files([table], tmp_path / "out.txt", "en", Switcher({("en", "de"): [Entry("sun", "Sonne")]})),
         lambda: twin_files([table], tmp_path / "out.txt", "en", "shift"),
-        lambda: read_texts({"en": [other, table]}, 100),
+        lambda: first_sentences({"en": [other, table]}, 100),
     )
     for read in (*readers, *streams):
         with raises("input.malformed-line", "test-en.tsv", "'contradiction'", line=1):
@@ -74,6 +73,6 @@ def test_any_other_tab_is_refused_in_sentences_and_left_in_running_text(tmp_path
     with raises("input.malformed-line", "en.txt", "'Two\\tthree.'", line=2):
         list(read_sentences(path, "text"))
     with raises("input.malformed-line", "en.txt", "'Two\\tthree.'", line=2):
-        read_texts({"en": [path]}, 100)
+        first_sentences({"en": [path]}, 100)
     assert list(read_stream([path])) == ["One.", "Two\tthree.", ""]
     assert len(train_vocabulary({"en": [path]}, mode="joint", size=290, coverage=1.0))

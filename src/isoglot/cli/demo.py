@@ -98,7 +98,7 @@ def demo(
 def _show_real(real: RealLanguages, output: Output) -> None:
     from rich.table import Table as RichTable
 
-    from isoglot.cli.steer_output import Marked, key
+    from isoglot.report.results import Marked, key
     from isoglot.report.steer_tables import runs
 
     grid = RichTable.grid(padding=(0, 2, 0, 0))

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import typer
 
 from isoglot.cli.inputs import is_path
-from isoglot.cli.output import Session, command_line, opened
+from isoglot.cli.output import Session, command_line, opened, page_facts
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from isoglot.cli.output import Output
     from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
+    from isoglot.report.results import Rendering
 
 
+PAGE = "index.html"
 Kind = Literal["aside", "in place"]
 """How a verb writes its folder: ``aside``, so that it appears whole when the work has ended well; ``in place``, so that
 work that was cut short can be resumed."""
@@ -193,6 +196,43 @@ def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mappin
     write_texts(run, texts)
     write_json(run.folder / name, with_opened(value))
     run.add_output(run.folder / name)
+
+
+def publish(
+    output: Output,
+    out: Path | None,
+    work: Callable[[Path | None], Rendering],
+    *,
+    inputs: Iterable[Path],
+    seed: int,
+    name: str | None = None,
+    model: str | None = None,
+    device: str | None = None,
+    config: Config | None = None,
+) -> Rendering:
+    """Do the work of a verb, write its result to ``--out`` if given, and print it.
+
+    Args:
+        output: Standard output of the verb.
+        out: Folder of ``--out``.
+        work: Computes the result; given the folder to write files of its own to, or None without ``--out``.
+        inputs: Files that are read, for the record of the run.
+        seed: Random seed, for the record.
+        name: File of the result as JSON. Default: none, nor any other file of the rendering.
+        model: Name of the model, added to the result.
+        device: Device, for the record.
+        config: Config, for the record.
+    """
+    with recorded(out, inputs, seed=seed, device=device, config=config) as run:
+        found = work(None if run is None else run.folder)
+        value = found.value if model is None else {"model": model, **found.value}
+        files = found.files(page_facts()) if run is not None and name is not None else {}
+        if run is not None and name is not None:
+            write_all(run, name, value, files)
+    output.result({**place(out), **value}, found.shown)
+    if out is not None and PAGE in files:
+        output.say(f"The page is {out / PAGE}")
+    return found
 
 
 def write_texts(run: RunRecord, texts: Mapping[str, str]) -> None:

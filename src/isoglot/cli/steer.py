@@ -2,72 +2,42 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, read_sets
+from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, parse_pairs, read_sets
 from isoglot.cli.options import (
+    INPUT,
     AllowLeak,
-    Debug,
     Device,
-    Json,
     LayerList,
     LeaveOutKnown,
     ModelArgument,
     ModelOption,
     OptionalOut,
     Out,
-    Quiet,
     Seed,
     Weights,
     parse_layers,
+    refuse_both,
+    verb,
 )
-from isoglot.cli.output import Output, page_facts
-from isoglot.cli.run_files import files_of, place, recorded, write_all
-from isoglot.cli.steer_inputs import (
-    BUILTIN,
-    judging_dictionaries,
-    parse_alphas,
-    read_text,
-    read_texts,
-)
-from isoglot.cli.steer_options import (
-    BUILTIN_SWEPT,
-    Alphas,
-    BleuTokensOption,
-    Count,
-    DictionaryFiles,
-    Directions,
-    FitCount,
-    Folds,
-    InputOption,
-    Layer,
-    LearnFrom,
-    Means,
-    MeansSpecial,
-    Pivot,
-    PresetOption,
-    SaveChoice,
-    SavedEraser,
-    Sentences,
-    SharedAlpha,
-    ShiftKind,
-    SpecialOption,
-    SweepCount,
-    Texts,
-    Threshold,
-    TranslateAlphas,
-    Where,
-)
-from isoglot.core.errors import ConfigError
-from isoglot.core.table import Table
-from isoglot.steer.language_files import MEANS, SETS, choose_shifts, languages_known
-from isoglot.steer.measured_shifts import FALLBACK_LAYER
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import files_of, publish
+from isoglot.core.errors import ConfigError, InputError
 
-EXAMPLE = 'Example: isoglot steer translate "The government must protect all citizens." --from en --to de'
+if TYPE_CHECKING:
+    from isoglot.report.results import Rendering
+    from isoglot.steer.experiments import SteerConfig
+    from isoglot.steer.judging import DirectedSentences
 
+BUILTIN, ERASER = "builtin", "eraser.safetensors"
+_TRANSLATE = 'steer translate "The government must protect all citizens." --from en --to de'
+EXAMPLE = f"Example: isoglot {_TRANSLATE}"
 app = typer.Typer(
     no_args_is_help=True,
     help="Language as a direction: learn its mean in every layer, add the difference of two and the model answers in "
@@ -75,466 +45,469 @@ app = typer.Typer(
     epilog=EXAMPLE,
 )
 
-ERASER = "eraser.safetensors"
-MOST = 10_000
-"""Lines of a language's text, unless told."""
+Means = Annotated[
+    Path | None,
+    typer.Option("--means", metavar="DIR", help="Folder written by isoglot steer fit. Default: the model's own means."),
+]
+LearnFrom = Annotated[
+    int | None,
+    typer.Option(
+        "--learn-from",
+        metavar="N",
+        min=1,
+        help="Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.",
+    ),
+]
+Threshold = Annotated[
+    int | None,
+    typer.Option(
+        "--threshold",
+        metavar="N",
+        min=1,
+        help="Minimum frequency of a token of a language. Default: by the size of its text.",
+    ),
+]
+ShiftKind = Annotated[
+    Literal["mean", "norm-matched", "transport"],
+    typer.Option(
+        "--kind",
+        help="mean: add alpha times the difference of the means; norm-matched: then restore the norm of every token; "
+        "transport: move covariances too.",
+    ),
+]
+SharedAlpha = Annotated[
+    float | None,
+    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
+]
+Where = Annotated[
+    Literal["all", "tokens"],
+    typer.Option("--positions", help="Shift all positions, as in the paper, or tokens only, not [CLS] and [SEP]."),
+]
+Preset = Annotated[
+    Literal["default", "paper"],
+    typer.Option("--preset", help="paper: defaults as in Liu et al. 2020, as far as it tells (docs/STEERING.md)."),
+]
+Alphas = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--alpha", metavar="NUMBER", help="Length of the shift; 1 is from mean to mean, -1 away. May be repeated."
+    ),
+]
 
 
-@app.command("fit", epilog="Example: isoglot steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
+@dataclass(frozen=True)
+class Shifting:
+    """Options of a shift."""
+
+    SECTION: ClassVar[str] = "Shift"
+    means: Means = None
+    learn_from: LearnFrom = None
+    threshold: Threshold = None
+    kind: ShiftKind = "mean"
+    shared_alpha: SharedAlpha = None
+    positions: Where = "all"
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Options of decoding and judging."""
+
+    SECTION: ClassVar[str] = "Decoding and scoring"
+    preset: Preset = "default"
+    reads: Annotated[
+        Literal["sentences", "pairs"] | None,
+        typer.Option("--input", help="A line is a sentence, or a tab-separated pair, read together. [default: preset]"),
+    ] = None
+    special: Annotated[
+        Literal["exclude", "include"] | None,
+        typer.Option("--special", help="Whether [CLS] and [SEP] are decoded and may be predicted. [default: preset]"),
+    ] = None
+    bleu_tokens: Annotated[
+        Literal["standard", "whitespace", "words", "subword"] | None,
+        typer.Option(
+            "--bleu-tokens",
+            help="Tokens that BLEU-1 counts: sacrebleu's, those between blanks, the same without punctuation "
+            "(characters in languages without blanks), or the encoder's subwords. [default: preset]",
+        ),
+    ] = None
+    dictionary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dictionary",
+            metavar="FROM-TO=FILE",
+            help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
+        ),
+    ] = None
+    leave_out_known: LeaveOutKnown = False
+    allow_leak: AllowLeak = False
+
+    def config(self, model: str, shifting: Shifting, seed: int, *, builtin: bool = False) -> SteerConfig:
+        """The library's config; ``builtin``: judge by built-in dictionaries if none is named."""
+        from isoglot.steer.decoding_protocol import TranslationOptions, protocol_of
+        from isoglot.steer.experiments import SteerConfig
+        from isoglot.steer.judging import JudgingDictionaries
+        from isoglot.steer.shifts import ShiftOptions
+
+        refuse_both(leave_out_known=self.leave_out_known, allow_leak=self.allow_leak)
+        named = list(self.dictionary or ([BUILTIN] if builtin else []))
+        return SteerConfig(
+            model=model,
+            means=shifting.means,
+            learn_from=shifting.learn_from,
+            threshold=shifting.threshold,
+            options=TranslationOptions(
+                shift=ShiftOptions(
+                    kind=shifting.kind, shared_alpha=shifting.shared_alpha, positions=shifting.positions
+                ),
+                protocol=protocol_of(self.preset, reads=self.reads, special=self.special, bleu_tokens=self.bleu_tokens),
+            ),
+            dictionaries=JudgingDictionaries(
+                parse_pairs([value for value in named if value != BUILTIN]),
+                builtin=BUILTIN in named,
+                known_words="allow" if self.allow_leak else "leave-out" if self.leave_out_known else "refuse",
+                seed=seed,
+            ),
+            seed=seed,
+        )
+
+
+@verb(app, "fit", example="steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
 def fit(
+    *,
     out: Out,
     model: ModelArgument = "isoglot-mini",
-    text: Texts = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            metavar="LANG=FILE",
+            help="Text of each language, one sentence per line. May be repeated. Default: built-in text.",
+        ),
+    ] = None,
     langs: Langs = None,
-    sentences: FitCount = None,
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            metavar="N",
+            min=1,
+            help="The first N of each language. Default: 2,000 built-in sentences, or 10,000 of files.",
+        ),
+    ] = None,
     layers: LayerList = "all",
     threshold: Threshold = None,
-    special: MeansSpecial = None,
-    preset: PresetOption = "default",
+    special: Annotated[
+        Literal["exclude", "include"] | None,
+        typer.Option("--special", help="Whether [CLS] and [SEP] count as tokens of a language. [default: preset]"),
+    ] = None,
+    preset: Preset = "default",
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
-    """Learn what languages are in an encoder: mean and covariance of their tokens in every layer, and which they use.
+    """Estimate the mean and covariance of each language's tokens in every layer, and find out which tokens it uses.
 
     --out gets means.safetensors and token_sets.json, which the other verbs take as --means.
     """
-    from isoglot.cli.steer_output import fitted_table
-    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
     from isoglot.model import load_encoder
-    from isoglot.steer import LanguageMeans
+    from isoglot.report.results import fitted_result
     from isoglot.steer.decoding_protocol import MEANS_SPECIAL
-    from isoglot.steer.token_sets import TokenSets
+    from isoglot.steer.language_files import FILE_SENTENCES, fit_languages
+    from isoglot.text.formats.plain import first_sentences
 
-    output = Output(json=json, quiet=quiet)
+    if text and langs:
+        remedy = "leave it out: --text names languages"
+        raise ConfigError("--langs chooses from the built-in text", remedy=remedy, code="config.conflicting-options")
     numbers = parse_layers(layers)
-    named = parse_named(text) if text else {}
-    if named and langs:
-        raise ConfigError(
-            "--langs chooses from the built-in text",
-            remedy="leave it out: --text names languages",
-            code="config.conflicting-options",
-        )
-    texts = read_texts(named, sentences or MOST) if named else {}
+    texts = first_sentences(parse_named(text), sentences or FILE_SENTENCES) if text else None
     encoder = load_encoder(model, device=device)
-    if not texts:
-        codes = parse_langs(langs) or builtin_languages(encoder.vocabulary.languages)
-        if not codes:
-            raise ConfigError(
-                f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
-                remedy="give text of them: --text en=a.txt --text de=b.txt",
-                code="config.built-in-language",
-            )
-        texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
-    with recorded(out, files_of(text), seed=seed, device=str(encoder.device)) as run:
-        means = LanguageMeans.fit(
+
+    def work(folder: Path | None) -> Rendering:
+        known = fit_languages(
             encoder,
             texts,
+            languages=parse_langs(langs),
+            sentences=sentences,
             layers=numbers,
             special=special or MEANS_SPECIAL[preset],
+            threshold=threshold,
             name=model,
+            seed=seed,
             progress=output.progress,
         )
-        sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=output.progress)
-        means.save(run.folder / MEANS)
-        sets.save(run.folder / SETS)
-    value = {
-        "out": str(out),
-        "model": model,
-        "layers": list(means.layers),
-        "languages": {
-            code: {"sentences": len(lines), "tokens": means.count(code), "token_set": sets.sizes[code]}
-            for code, lines in zip(means.languages, texts.values(), strict=True)
-        },
-        "token_sets": sets.about(),
-    }
-    output.result(value, fitted_table(value, means))
-    first, *others = means.languages
-    other = others[0] if others else "LANG"
-    output.say(
-        f'\nNow: isoglot steer translate "…" --model {model} --means {out} --from {first} --to {other} --alpha 2'
-    )
+        if folder is not None:
+            known.save(folder)
+        return fitted_result(known)
+
+    found = publish(output, out, work, model=model, inputs=files_of(text), seed=seed, device=str(encoder.device))
+    first, other = [*found.value["languages"], "LANG"][:2]
+    output.say(f'\nNow: isoglot steer translate "…" --model {model} --means {out} --from {first} --to {other}')
 
 
-@app.command("translate", epilog=EXAMPLE)
+@verb(app, "translate", example=_TRANSLATE)
 def translate(
+    *,
     source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
-    target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to go to.")],
+    target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to translate to.")],
     text: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="What to translate, in quotes; - or nothing: standard input, a line each."),
+        typer.Argument(metavar="TEXT", help="Text to translate, in quotes; - or nothing: lines of standard input."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--text", metavar="FILE", help="Sentences instead, one a line.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--text", metavar="FILE", rich_help_panel=INPUT, help="Sentences, one per line, instead of TEXT."),
+    ] = None,
     parallel: ParallelSets = None,
     langs: Langs = None,
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: all.")
+    ] = None,
     model: ModelOption = "isoglot-mini",
-    means: Means = None,
-    alpha: TranslateAlphas = None,
-    layer: Layer = None,
-    kind: ShiftKind = "mean",
-    dictionary: DictionaryFiles = None,
-    leave_out_known: LeaveOutKnown = False,
-    allow_leak: AllowLeak = False,
-    shared_alpha: SharedAlpha = None,
-    positions: Where = "all",
-    preset: PresetOption = "default",
-    reads: InputOption = None,
-    special: SpecialOption = None,
-    bleu_tokens: BleuTokensOption = None,
-    threshold: Threshold = None,
-    sentences: Sentences = None,
-    learn_from: LearnFrom = None,
+    alpha: Alphas = None,
+    layer: Annotated[
+        int | None,
+        typer.Option(
+            "--layer", metavar="L", help="Layer of the shift; 0 is the embeddings, -1 the last. Default: see below."
+        ),
+    ] = None,
+    shifting: Shifting = Shifting(),  # noqa: B008 - frozen
+    scoring: Scoring = Scoring(),  # noqa: B008 - frozen
     show: Annotated[
-        int, typer.Option("--show", metavar="N", min=0, help="How many sentences to print; --json and --out have all.")
+        int, typer.Option("--show", metavar="N", min=0, help="Sentences to print; --json and --out have all.")
     ] = 10,
     out: OptionalOut = None,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
-    """Shift sentences to another language inside the model, and read off its best token at every position.
+    """Shift sentences to another language inside the model, and decode its best token at every position.
 
-    Nothing is masked. Layer and alpha are those that were measured for the two languages, where the means have them:
-    isoglot-mini's do, your own after sweep --save-choice.
+    Nothing is masked. By default, layer and alpha are those that were measured for the two languages, if the means have
+    them: isoglot-mini's do, your own after sweep --save-choice. Else the layer is the last but one, and alpha 1 and 2.
 
-    With --parallel the sentences of one language are translated and those of the other are the
-    references of BLEU-1; with --dictionary switched tokens are judged. A file with words that a dictionary gave to the
-    model's training is refused, unless --leave-out-known or --allow-leak is given; built-in ones are left out.
+    With --parallel, sentences of one language are translated and those of the other are the references of BLEU-1; with
+    --dictionary, switched tokens are judged. A dictionary file with words whose translations training was given is
+    refused unless --leave-out-known or --allow-leak is given; such words of a built-in dictionary are left out.
 
     --out gets translations.json, translations.tsv and index.html.
     """
-    from isoglot.cli.steer_output import key, translation_view
     from isoglot.core.language_codes import language_code
     from isoglot.model import load_encoder
-    from isoglot.report.steer import translation_page
-    from isoglot.report.steer_tables import translation_rows, translation_value
-    from isoglot.represent.layer_pass import chosen_layers
-    from isoglot.steer.bleu import why_no_bleu
-    from isoglot.steer.decoding_protocol import protocol_of
-    from isoglot.steer.judging import sentences_between
-    from isoglot.steer.measured_shifts import shift_to_use
-    from isoglot.steer.shifted_pass import check_softmax
-    from isoglot.steer.shifts import ShiftOptions
-    from isoglot.steer.sweep import sweep_shifts
+    from isoglot.report.results import key, translation_result
+    from isoglot.steer.experiments import translate_judged
+    from isoglot.steer.judging import DirectedSentences, sentences_between
 
-    output = Output(json=json, quiet=quiet)
-    protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
+    config = scoring.config(model, shifting, seed)
     codes = language_code(source), language_code(target)
-    asked = parse_alphas(alpha, ()) or None
-    dictionaries = judging_dictionaries(dictionary, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
-    if dictionary and dictionaries.read(*codes) is None:
-        raise ConfigError(
-            f"--dictionary has no {'-'.join(codes)}",
-            remedy=f"write --dictionary {'-'.join(codes)}=FILE",
-            code="config.missing-data",
-        )
-    references = None
+    if parallel and (text is not None or file is not None):
+        remedy = "give one of them"
+        raise ConfigError("a text and --parallel together", remedy=remedy, code="config.conflicting-options")
     if parallel:
-        if text is not None or file is not None:
-            raise ConfigError(
-                "a text and --parallel together", remedy="give the one or the other", code="config.conflicting-options"
-            )
-        sets = read_sets(parallel, langs, sentences, pairs=protocol.reads == "pairs")
-        _, lines, references = sentences_between(sets, *codes)
+        sets = read_sets(parallel, langs, sentences, pairs=config.options.protocol.reads == "pairs")
+        given: DirectedSentences = sentences_between(sets, *codes)
     else:
-        lines = read_text(text, file)[:sentences]
-    no_bleu = None if references is None else why_no_bleu()
+        given = DirectedSentences(codes, _read_text(text, file)[:sentences])
     encoder = load_encoder(model, device=device)
-    check_softmax(encoder)
-    entries = dictionaries.entries(*codes, encoder)
-    if layer is not None:
-        chosen_layers([layer], encoder.depth)  # refused before means are learned
-    with recorded(
-        out,
-        [*files_of(parallel), *dictionaries.paths, *([file] if file else [])],
-        seed=seed,
-        device=str(encoder.device),
-    ) as run:
-        known = languages_known(
-            encoder,
-            means,
-            codes,
-            model=model,
-            layers=[FALLBACK_LAYER if layer is None else layer],
-            learn_from=learn_from,
-            threshold=threshold,
-            seed=seed,
-            progress=output.progress,
-        )
-        used = shift_to_use(known.means, *codes, kind=kind, layer=layer, alphas=asked)
-        swept = sweep_shifts(
-            encoder,
-            lines,
-            *codes,
-            known.means,
-            layers=[used.layer],
-            alphas=used.alphas,
-            sets=known.sets,
-            references=None if no_bleu else references,
-            dictionary=entries,
-            options=ShiftOptions(kind=kind, shared_alpha=shared_alpha, positions=positions),
-            protocol=protocol,
-            progress=output.progress,
-        )
-        references = list(swept.references) if swept.references else references  # of pairs, without their labels
-        remarks = [*dictionaries.remarks, *([no_bleu] if no_bleu else [])]
-        value = {
-            "model": model,
-            "means": known.origin,
-            "chosen": None if used.choice is None else used.choice.as_dict(),
-            "left_out_known": dictionaries.left_out,
-            "leak_check": dictionaries.leak_check,
-            "remarks": remarks,
-            **translation_value(swept, references),
-        }
-        if run is not None and out is not None:
-            facts = [*remarks, *page_facts()]
-            texts = {
-                "index.html": translation_page(swept, references, origin=known.origin, used=used.words(), facts=facts),
-                "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
-            }
-            write_all(run, "translations.json", value, texts)
-    output.result(
-        {**place(out), **value},
-        translation_view(swept, references, origin=known.origin, show=show, used=used.words(), remarks=remarks),
-    )
+
+    def work(_: Path | None) -> Rendering:
+        found = translate_judged(encoder, given, config, layer=layer, alphas=alpha or None, progress=output.progress)
+        return translation_result(found, show=show)
+
+    inputs = [*files_of(parallel), *config.dictionaries.paths, *([file] if file else [])]
+    publish(output, out, work, name="translations.json", inputs=inputs, seed=seed, device=str(encoder.device))
     output.show(key(codes[1]))
-    if out is not None:
-        output.say(f"The page is {out / 'index.html'}")
 
 
-@app.command(
+@verb(
+    app,
     "sweep",
-    epilog="Example: isoglot steer sweep --model MODEL --parallel en=a.txt --parallel de=b.txt --means means/ "
-    "--dictionary en-de=en-de.txt --out sweep/",
+    example="steer sweep MODEL --parallel en=a.txt --parallel de=b.txt --means means/ --dictionary en-de=en-de.txt "
+    "--out sweep/",
 )
 def sweep(
-    model: ModelOption = "isoglot-mini",
+    *,
+    model: ModelArgument = "isoglot-mini",
     parallel: ParallelSets = None,
     langs: Langs = None,
-    means: Means = None,
-    directions: Directions = "both",
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            metavar="N",
+            min=1,
+            help="The first N of each language. Default: 500 of files, or 25 built-in ones.",
+        ),
+    ] = None,
+    directions: Annotated[
+        Literal["both", "there"],
+        typer.Option("--directions", help="From the first language to the others and back, or there only."),
+    ] = "both",
     alpha: Alphas = None,
     layers: LayerList = "all",
-    kind: ShiftKind = "mean",
-    dictionary: DictionaryFiles = None,
-    leave_out_known: LeaveOutKnown = False,
-    allow_leak: AllowLeak = False,
-    shared_alpha: SharedAlpha = None,
-    positions: Where = "all",
-    preset: PresetOption = "default",
-    reads: InputOption = None,
-    special: SpecialOption = None,
-    bleu_tokens: BleuTokensOption = None,
-    threshold: Threshold = None,
-    sentences: SweepCount = None,
-    learn_from: LearnFrom = None,
-    save_choice: SaveChoice = False,
+    shifting: Shifting = Shifting(),  # noqa: B008 - frozen
+    scoring: Scoring = Scoring(),  # noqa: B008 - frozen
+    save_choice: Annotated[
+        bool,
+        typer.Option(
+            "--save-choice",
+            help="Store the best layer and alpha of each direction in --means, as defaults of translate.",
+        ),
+    ] = False,
     out: OptionalOut = None,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
-    """Translate with every layer and alpha: where most is switched, where rightly so, and the second paper's tables.
+    """Translate with every layer and alpha: convert rate, precision and BLEU-1, and the tables of Liu et al. (2020).
 
     Without --parallel, built-in sentences of the model's languages are translated and judged by gold translations.
 
-    Files of --dictionary with words that one gave to the model's training are refused, unless --leave-out-known or
-    --allow-leak is given; of built-in words those are left out.
+    A dictionary file with words whose translations training was given is refused unless --leave-out-known or
+    --allow-leak is given; such words of a built-in dictionary are left out.
 
     --out gets index.html, sweep.json, sweep.csv and sweep.svg.
     """
-    from isoglot.cli.steer_output import sweep_view
     from isoglot.compare.parallel_sentences import builtin_sets
     from isoglot.model import load_encoder
-    from isoglot.report.steer import masked_words, sweep_page, sweep_svg
-    from isoglot.report.steer_tables import cell_rows, sweep_value
-    from isoglot.represent.layer_pass import chosen_layers
-    from isoglot.steer.bleu import why_no_bleu
-    from isoglot.steer.decoding_protocol import protocol_of
+    from isoglot.report.results import sweep_result
+    from isoglot.steer.experiments import BUILTIN_SENTENCES, FILE_SENTENCES, sweep_judged
     from isoglot.steer.judging import directions_between
-    from isoglot.steer.masked_decoding import masked_languages
-    from isoglot.steer.shifted_pass import check_softmax
-    from isoglot.steer.shifts import ShiftOptions
-    from isoglot.steer.sweep import sweep_shifts
 
-    output = Output(json=json, quiet=quiet)
-    if save_choice and means is None:
-        raise ConfigError(
-            "--save-choice without --means",
-            remedy="name the folder that isoglot steer fit wrote",
-            code="config.missing-option",
-        )
-    protocol = protocol_of(preset, reads=reads, special=special, bleu_tokens=bleu_tokens)
-    alphas = parse_alphas(alpha, (0.0, 1.0, 2.0, 3.0))
-    asked, no_bleu = parse_layers(layers), why_no_bleu()
-    listed = dictionary if dictionary or parallel else [BUILTIN]
-    dictionaries = judging_dictionaries(listed, seed=seed, leave_out_known=leave_out_known, allow_leak=allow_leak)
-    given = read_sets(parallel, langs, sentences or 500, pairs=protocol.reads == "pairs") if parallel else []
+    if save_choice and shifting.means is None:
+        remedy = "name the folder that isoglot steer fit wrote"
+        raise ConfigError("--save-choice without --means", remedy=remedy, code="config.missing-option")
+    config = scoring.config(model, shifting, seed, builtin=not parallel)
+    numbers, pairs = parse_layers(layers), config.options.protocol.reads == "pairs"
+    sets = read_sets(parallel, langs, sentences or FILE_SENTENCES, pairs=pairs) if parallel else []
     encoder = load_encoder(model, device=device)
-    check_softmax(encoder)
-    numbers = chosen_layers(asked, encoder.depth)
-    sets = given or builtin_sets(encoder, parse_langs(langs), sentences or BUILTIN_SWEPT, seed=seed)
-    ways = directions_between(sets, directions)
-    entries = [dictionaries.entries(*way.codes, encoder) for way in ways]
-    codes = list(dict.fromkeys(code for way in ways for code in way.codes))
-    with recorded(out, [*files_of(parallel), *dictionaries.paths], seed=seed, device=str(encoder.device)) as run:
-        known = languages_known(
+    sets = sets or builtin_sets(encoder, parse_langs(langs), sentences or BUILTIN_SENTENCES, seed=seed)
+    text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
+
+    def work(_: Path | None) -> Rendering:
+        found = sweep_judged(
             encoder,
-            means,
-            codes,
-            model=model,
-            layers=list(numbers),
-            learn_from=learn_from,
-            threshold=threshold,
-            seed=seed,
+            directions_between(sets, directions),
+            config,
+            layers=numbers,
+            alphas=alpha or None,
+            save_choice=text if save_choice else None,
             progress=output.progress,
         )
-        sweeps = [
-            sweep_shifts(
-                encoder,
-                way.sentences,
-                *way.codes,
-                known.means,
-                layers=numbers,
-                alphas=alphas,
-                sets=known.sets,
-                references=None if no_bleu else way.references,
-                dictionary=judges,
-                options=ShiftOptions(kind=kind, shared_alpha=shared_alpha, positions=positions),
-                protocol=protocol,
-                progress=output.progress,
-            )
-            for way, judges in zip(ways, entries, strict=True)
-        ]
-        masked = {
-            way.codes[0]: masked_languages(
-                encoder,
-                [line.partition("\t")[0] for line in way.sentences],
-                way.codes[0],
-                known.sets,
-                seed=seed,
-                progress=output.progress,
-            )
-            for way in (ways if encoder.depth else ())  # static vectors guess nothing from what stands around
-        }
-        remarks = [*(masked_words(each) for each in masked.values()), *dictionaries.remarks]
-        remarks += [no_bleu] if no_bleu else []
-        about = known.sets.about(codes)
-        text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
-        choices = choose_shifts(sweeps, text=text, folder=means) if save_choice and means is not None else {}
-        value = {
-            "model": model,
-            "means": known.origin,
-            "choices": {way: choice.as_dict() for way, choice in choices.items()},
-            "masked": {code: each.as_dict() for code, each in masked.items()},
-            "left_out_known": dictionaries.left_out,
-            "leak_check": dictionaries.leak_check,
-            "remarks": remarks,
-            **sweep_value(sweeps, encoder.depth, about),
-        }
-        if run is not None and out is not None:
-            facts = [*remarks, *page_facts()]
-            texts = {
-                "index.html": sweep_page(sweeps, encoder.depth, sets=about, origin=known.origin, facts=facts),
-                "sweep.svg": sweep_svg(sweeps[0]),
-                "sweep.csv": Table.from_rows(cell_rows(sweeps)).csv(),
-            }
-            write_all(run, "sweep.json", value, texts)
-    output.result(
-        {**place(out), **value},
-        sweep_view(sweeps, encoder.depth, sets=about, origin=known.origin, remarks=remarks),
-    )
-    for way, choice in choices.items():
-        output.say(f"{way}: layer {choice.layer}, α = {choice.alpha:g}, kept in {means}")
-    if out is not None:
-        output.say(f"The page is {out / 'index.html'}")
+        return sweep_result(found)
+
+    inputs = [*files_of(parallel), *config.dictionaries.paths]
+    found = publish(output, out, work, name="sweep.json", inputs=inputs, seed=seed, device=str(encoder.device))
+    for way, choice in found.value["choices"].items():
+        output.say(f"{way}: layer {choice['layer']}, α = {choice['alpha']:g}, stored in {shifting.means}")
 
 
-@app.command(
-    "erase",
-    epilog="Example: isoglot steer erase MODEL --parallel en=a.txt --parallel de=b.txt --layers all --out erased/",
-)
+@verb(app, "erase", example="steer erase MODEL --parallel en=a.txt --parallel de=b.txt --layers all --out erased/")
 def erase(
+    *,
     model: ModelArgument = "isoglot-mini",
     parallel: ParallelSets = None,
     langs: Langs = None,
     layers: LayerList = "all",
-    eraser: SavedEraser = "best",
-    pivot: Pivot = None,
+    eraser: Annotated[
+        Literal["best", "mean-removal", "lir", "lsar", "leace"],
+        typer.Option(
+            "--eraser", help="Eraser to save; best: the best harmonic mean, with the least change among ties."
+        ),
+    ] = "best",
+    pivot: Annotated[
+        str | None,
+        typer.Option("--pivot", metavar="LANG", help="Language that shifts move the others to. Default: the first."),
+    ] = None,
     alpha: Alphas = None,
-    folds: Folds = 5,
-    count: Count = 1000,
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, max=1000, help="Cross-validation folds.")] = 5,
+    count: Annotated[int, typer.Option("--sentences", metavar="N", min=1, help="The first N of each language.")] = 1000,
     out: OptionalOut = None,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
-    """Take languages out of sentences by every eraser and by the shift: what a probe still tells, what is still found.
+    """Remove language identity from sentence vectors by every eraser and by the shift, and compare what is left.
 
-    Layers are compared, and the best one is shown in full. Without --parallel, built-in sentences are used.
+    A language probe and retrieval of translations are measured in every layer; the best layer is shown in full. Without
+    --parallel, built-in sentences are used.
 
-    --out gets index.html, erase.json, erase.svg and the eraser of that layer, eraser.safetensors.
+    --out gets index.html, erase.json, erase.svg and the eraser of the best layer, eraser.safetensors.
     """
-    from isoglot.cli.steer_output import ERASERS, erase_view
     from isoglot.compare.parallel_sentences import builtin_languages_of, builtin_set
     from isoglot.model import load_encoder
-    from isoglot.report.steer_erase import erase_page, erase_svg
+    from isoglot.report.results import erased_result
     from isoglot.represent import extract
-    from isoglot.steer.erasers.trade_off import default_erasers, labeled, trade_offs
+    from isoglot.steer.experiments import compare_erasers
 
-    output = Output(json=json, quiet=quiet)
-    alphas = parse_alphas(alpha, (1.0,))
-    asked = parse_layers(layers)
+    numbers = parse_layers(layers)
     given = read_sets(parallel, langs, count) if parallel else []
     if len(given) > 1:
-        raise ConfigError(
-            "several sets of sentences",
-            remedy="choose one language beside English: --langs de",
-            code="config.conflicting-options",
-        )
+        remedy = "choose one language beside English: --langs de"
+        raise ConfigError("several sets of sentences", remedy=remedy, code="config.conflicting-options")
     encoder = load_encoder(model, device=device)
-    if not given:
-        given = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=seed)]
-    sentences = dict(given[0].sentences)
-    with recorded(out, files_of(parallel), seed=seed, device=str(encoder.device)) as run:
+    given = given or [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=seed)]
+
+    def work(folder: Path | None) -> Rendering:
         vectors = {
-            code: extract(encoder, lines, layers=asked, language=code, progress=output.progress)
-            for code, lines in sentences.items()
+            code: extract(encoder, lines, layers=numbers, language=code, progress=output.progress)
+            for code, lines in given[0].sentences.items()
         }
-        found = trade_offs(vectors, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=output.progress)
-        shown = max(found, key=lambda each: each.best.rank)
-        names = list(ERASERS) if eraser == "best" else [eraser]
-        chosen = max((ERASERS[name] for name in names), key=lambda name: shown.of(name).rank)
-        value: dict[str, Any] = {
-            "model": model,
-            "layer": shown.layer,
-            "eraser": chosen,
-            "layers": [each.as_dict() for each in found],
-        }
-        if run is not None and out is not None:
-            layer = next(iter(vectors.values())).layers[found.index(shown)]
-            rows = {code: each[layer] for code, each in vectors.items()}
-            fitted = default_erasers()[chosen].fit(*labeled(rows))
-            fitted.save(run.folder / ERASER)
-            saved = f"{ERASER} has {chosen}, learned from all sentences in layer {shown.layer}."
-            texts = {
-                "index.html": erase_page(found, shown, saved=saved, facts=page_facts()),
-                "erase.svg": erase_svg(shown),
-            }
-            write_all(run, "erase.json", value, texts)
-    output.result({**place(out), **value}, erase_view(found, shown))
+        found = compare_erasers(
+            vectors,
+            eraser=eraser,
+            alphas=alpha or (1.0,),
+            pivot=pivot,
+            folds=folds,
+            seed=seed,
+            progress=output.progress,
+        )
+        if folder is not None:
+            found.eraser.save(folder / ERASER)
+        return erased_result(found, ERASER)
+
+    inputs, where = files_of(parallel), str(encoder.device)
+    found = publish(output, out, work, name="erase.json", model=model, inputs=inputs, seed=seed, device=where)
     if out is not None:
-        output.say(f"{chosen} of layer {shown.layer} is {out / ERASER}; the page is {out / 'index.html'}")
+        output.say(f"{found.value['eraser']} of layer {found.value['layer']} is {out / ERASER}")
+
+
+def _read_text(text: str | None, file: Path | None) -> list[str]:
+    """Sentences of the command line, a file or standard input, one per line, without blank ones.
+
+    Raises:
+        ConfigError: None of these is given, or two are.
+        InputError: There is no sentence, or it is not UTF-8.
+        StorageError: The file cannot be read.
+    """
+    from isoglot.text.cleaning.processing import check_as_written
+    from isoglot.text.formats.plain import read_sentence_lines
+
+    typed = text is not None and text != "-"
+    if typed and file is not None:
+        remedy = "give one of them"
+        raise ConfigError("TEXT and --text are both given", remedy=remedy, code="config.conflicting-options")
+    where = "the text" if typed else "standard input"
+    if file is not None:
+        check_as_written(file)
+        lines, where = [line for _, line in read_sentence_lines(file)], str(file)
+    elif typed or (sys.stdin is not None and (text == "-" or not sys.stdin.isatty())):
+        try:
+            # Bytes of a command line that are not UTF-8 arrive as lone surrogates; some locales let any byte pass.
+            read = (text or "").encode() if typed else sys.stdin.buffer.read()
+            lines = read.decode().splitlines()
+        except UnicodeError as error:
+            typed_at = f"character {error.start + 1} cannot be read" if isinstance(error, UnicodeEncodeError) else ""
+            why = typed_at or getattr(error, "reason", "")
+            remedy = "convert it, as with iconv"
+            raise InputError(f"{where} is not UTF-8: {why}", remedy=remedy, code="input.not-utf8") from error
+    else:
+        remedy = f"write it in quotes: isoglot steer translate {chr(34)}Yes.{chr(34)} --from en --to de"
+        raise ConfigError("no text to translate", remedy=remedy, code="config.missing-option")
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line", code="input.empty")
+    return found

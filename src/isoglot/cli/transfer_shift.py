@@ -11,11 +11,11 @@ from isoglot.cli.inputs import Langs, parse_langs, parse_named
 from isoglot.cli.options import Debug, Device, Json, OptionalOut, Quiet, Seed, parse_layers
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, place, recorded, write_all
-from isoglot.cli.steer_inputs import read_texts
-from isoglot.cli.steer_options import ShiftKind, Where
+from isoglot.cli.steer import ShiftKind, Where
 from isoglot.cli.transfer_data import FILES, OwnTask, read_examples
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.table import Table
+from isoglot.text.formats.plain import first_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -230,7 +230,7 @@ def _means(
     if folder is not None:
         return read_known(folder)[0]
     if text:
-        texts: Mapping[str, Sequence[str]] = read_texts(parse_named(text), learn_from or MOST)
+        texts: Mapping[str, Sequence[str]] = first_sentences(parse_named(text), learn_from or MOST)
         missing = next((code for code in codes if code not in texts), None)
         if missing is not None:
             raise ConfigError(

@@ -71,32 +71,6 @@ def bleu_1(
     return Bleu(float(score.score), f"BLEU-1{counted}|{metric.get_signature()}")
 
 
-def bleu_interval(
-    texts: Sequence[str],
-    references: Sequence[str],
-    language: str,
-    *,
-    tokens: BleuTokens = "standard",
-    vocabulary: Vocabulary | None = None,
-    draws_MN: np.ndarray,
-) -> tuple[float, float]:
-    """Bootstrap 95 % confidence interval of BLEU-1 over sentences (percentile method).
-
-    Args:
-        texts: Hypotheses.
-        references: One reference for each.
-        language: Their language.
-        tokens: Tokens that are counted.
-        vocabulary: Vocabulary of the subwords, if these are counted.
-        draws_MN: Indices of the sentences of each resample.
-    """
-    import numpy as np
-
-    parts_N3 = bleu_parts(texts, references, language, tokens=tokens, vocabulary=vocabulary)
-    low, high = np.percentile(bleu_of_parts(parts_N3[draws_MN].sum(axis=1)), (2.5, 97.5))
-    return float(low), float(high)
-
-
 def bleu_parts(
     texts: Sequence[str],
     references: Sequence[str],
@@ -138,7 +112,10 @@ def _metric(language: str, tokens: BleuTokens, **options: bool) -> Any:  # noqa:
 def _counted(texts: Sequence[str], language: str, tokens: BleuTokens, vocabulary: Vocabulary | None) -> list[str]:
     """Texts with spaces between the tokens that are counted."""
     if tokens == "words":
-        return [" ".join("".join(" " if _is_sign(sign) else sign for sign in text).split()) for text in texts]
+        return [
+            " ".join("".join(" " if unicodedata.category(sign)[0] == "P" else sign for sign in text).split())
+            for text in texts
+        ]
     if tokens != "subword":
         return list(texts)
     if vocabulary is None:
@@ -146,10 +123,6 @@ def _counted(texts: Sequence[str], language: str, tokens: BleuTokens, vocabulary
             "BLEU-1 of subwords needs a vocabulary", remedy="give the encoder's", code="config.missing-option"
         )
     return [" ".join(map(str, ids)) for ids in vocabulary.encode_batch(list(texts), language)]
-
-
-def _is_sign(sign: str) -> bool:
-    return unicodedata.category(sign)[0] == "P"
 
 
 def why_no_bleu() -> str | None:

@@ -6,11 +6,12 @@ hypothesis were probably fed together and the separator between them was decoded
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import check_name
 from isoglot.steer.bleu import BleuTokens
+from isoglot.steer.shifts import DEFAULT_SHIFT, ShiftOptions
 
 Reads = Literal["sentences", "pairs"]
 """``sentences``: a row is one sentence; ``pairs``: two, with ``[SEP]`` between them, from lines with a tab."""
@@ -40,13 +41,7 @@ class TranslationProtocol:
 
     def __post_init__(self) -> None:
         for name, choices in (("reads", Reads), ("special", Special), ("bleu_tokens", BleuTokens)):
-            value = getattr(self, name)
-            if value not in get_args(choices):
-                raise ConfigError(
-                    f"no {name} {shown(value)}",
-                    remedy=f"choose one of {', '.join(get_args(choices))}",
-                    code="config.unknown-name",
-                )
+            check_name(name, getattr(self, name), get_args(choices))
 
 
 PROTOCOLS: dict[Preset, TranslationProtocol] = {
@@ -58,14 +53,30 @@ MEANS_SPECIAL: dict[Preset, Special] = {"default": "exclude", "paper": "include"
 """Whether special tokens are counted in means."""
 
 
-def protocol_of(
-    preset: Preset, *, reads: Reads | None = None, special: Special | None = None, bleu_tokens: BleuTokens | None = None
-) -> TranslationProtocol:
-    """A preset with some options replaced."""
-    base = PROTOCOLS[preset]
-    return TranslationProtocol(
-        reads=reads or base.reads, special=special or base.special, bleu_tokens=bleu_tokens or base.bleu_tokens
-    )
+@dataclass(frozen=True, kw_only=True)
+class TranslationOptions:
+    """Options of token translation.
+
+    Args:
+        shift: Kind of shift and positions.
+        protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
+        length: Maximum number of tokens of a sentence, special tokens included. Default: the encoder's, at most 512.
+        batch_tokens: Tokens per batch. Default: depends on the device. Affects only rounding.
+    """
+
+    shift: ShiftOptions = DEFAULT_SHIFT
+    protocol: TranslationProtocol = PROTOCOLS["default"]
+    length: int | None = None
+    batch_tokens: int | None = None
+
+
+DEFAULT_TRANSLATION = TranslationOptions()
+
+
+def protocol_of(preset: Preset, **changes: str | None) -> TranslationProtocol:
+    """A preset with the fields that are not None replaced."""
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    return replace(PROTOCOLS[preset], **given)
 
 
 def two_columns(line: str) -> list[str] | None:

@@ -27,7 +27,7 @@ class DirectedSentences(NamedTuple):
 
     codes: tuple[str, str]
     sentences: list[str]
-    references: list[str]
+    references: list[str] | None = None
 
 
 def directions_between(sets: Sequence[ParallelSet], directions: Literal["both", "there"]) -> list[DirectedSentences]:

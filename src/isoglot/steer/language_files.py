@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model import Encoder, EncoderLike
     from isoglot.represent.layer_pass import Layers
+    from isoglot.steer.decoding_protocol import Special
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.measured_shifts import ShiftChoice
+    from isoglot.steer.shift_choice import ShiftChoice
     from isoglot.steer.sweep import Sweep
     from isoglot.steer.token_sets import TokenSets
 
 MEANS, SETS = "means.safetensors", "token_sets.json"
+FILE_SENTENCES = 10_000
+"""Default number of sentences of each language that are taken from files."""
 
 
 def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
@@ -62,7 +65,7 @@ def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> dict[s
         ConfigError: A sweep has no cell to choose.
         StorageError: The folder has no means, or they cannot be written.
     """
-    from isoglot.steer.measured_shifts import choose_shift
+    from isoglot.steer.shift_choice import choose_shift
 
     choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
     file = (folder.parent if folder.name == MEANS else folder) / MEANS
@@ -108,6 +111,70 @@ class KnownLanguages(NamedTuple):
     sets: TokenSets
     origin: str
 
+    def save(self, folder: Path) -> None:
+        """Write both to a folder."""
+        self.means.save(folder / MEANS)
+        self.sets.save(folder / SETS)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Layers, and counts of each language, as a JSON object."""
+        languages = {
+            code: {"sentences": moments.about["sentences"], "tokens": moments.count, "token_set": self.sets.sizes[code]}
+            for code, moments in self.means.moments.items()
+        }
+        return {"layers": list(self.means.layers), "languages": languages, "token_sets": self.sets.about()}
+
+
+def fit_languages(
+    encoder: EncoderLike,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    *,
+    languages: Sequence[str] = (),
+    sentences: int | None = None,
+    layers: Layers = "all",
+    special: Special = "exclude",
+    threshold: int | None = None,
+    name: str = "",
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> KnownLanguages:
+    """Estimate means and token sets from given or built-in text.
+
+    Args:
+        encoder: Any encoder.
+        texts: Sentences of each language. Default: built-in text.
+        languages: Languages of the built-in text. Default: all that the encoder knows.
+        sentences: Built-in sentences of each language. Default: 2,000.
+        layers: Layers in which means are estimated.
+        special: Whether ``[CLS]`` and ``[SEP]`` count as tokens of a language.
+        threshold: Occurrences from which on a token counts as one of a language.
+        name: Name of the encoder, stored with the means.
+        seed: Which built-in sentences are drawn.
+        progress: Progress reporter.
+
+    Raises:
+        ConfigError: A language has no built-in text.
+        InputError: A sentence is empty.
+    """
+    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
+    from isoglot.steer.means import LanguageMeans
+    from isoglot.steer.token_sets import TokenSets
+
+    origin = "the given text"
+    if texts is None:
+        codes = languages or builtin_languages(encoder.vocabulary.languages)
+        if not codes:
+            raise ConfigError(
+                f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
+                remedy="give text of its languages",
+                code="config.built-in-language",
+            )
+        texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
+        origin = f"{sentences or TEXT_SENTENCES:,} built-in sentences of each language"
+    means = LanguageMeans.fit(encoder, texts, layers=layers, special=special, name=name, progress=progress)
+    sets = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
+    return KnownLanguages(means, sets, origin)
+
 
 def languages_known(
     encoder: EncoderLike,
@@ -138,36 +205,34 @@ def languages_known(
         ConfigError: A language has no mean and no built-in text, or the means are of another encoder.
         StorageError: The folder cannot be read.
     """
-    if folder is not None:
-        means, sets = read_known(folder)
+    codes = [language_code(code) for code in languages]
+    stored = read_known(folder) if folder is not None else own_known(model) if learn_from is None else None
+    if stored is not None and (folder is not None or set(codes) <= set(stored[0].languages)):
+        means, sets = stored
         means.check_encoder(encoder)
-        for code in languages:
+        for code in codes:
             means.count(code)  # raises an error before any sentence is read
-        return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), str(folder))
-    own = own_known(model) if learn_from is None else None
-    if own is not None and set(map(language_code, languages)) <= set(own[0].languages):
-        means, sets = own
-        means.check_encoder(encoder)
-        return KnownLanguages(
-            means, sets if threshold is None else sets.with_threshold(threshold), f"stored with {model}"
-        )
-    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.token_sets import TokenSets
+        origin = f"stored with {model}" if folder is None else str(folder)
+        return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), origin)
+    from isoglot.languages.builtin import builtin_languages
 
-    built_in = builtin_languages(encoder.vocabulary.languages)
-    learn_from = learn_from or TEXT_SENTENCES
-    for code in map(language_code, languages):
-        if code not in built_in:
+    for code in codes:
+        if code not in builtin_languages(encoder.vocabulary.languages):
             raise ConfigError(
                 f"there is no mean of {code} and no built-in text to estimate it from",
                 remedy=f"estimate means from text of {code} with isoglot steer fit",
                 code="config.built-in-language",
             )
-    texts = builtin_text(languages, learn_from, seed=seed)
-    means = LanguageMeans.fit(encoder, texts, layers=layers, name=model, progress=progress)
-    known = TokenSets.from_text(encoder.vocabulary, texts, threshold=threshold, progress=progress)
-    return KnownLanguages(means, known, f"{learn_from:,} built-in sentences of each language")
+    return fit_languages(
+        encoder,
+        languages=codes,
+        sentences=learn_from,
+        layers=layers,
+        threshold=threshold,
+        name=model,
+        seed=seed,
+        progress=progress,
+    )
 
 
 class PackedExport(NamedTuple):

@@ -19,7 +19,7 @@ from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.retrieve.estimates import OtherText
-from isoglot.steer.measured_shifts import ShiftChoice, read_choices
+from isoglot.steer.shift_choice import ShiftChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -318,7 +318,8 @@ class LanguageMeans:
                 known = facts["languages"][code]
                 means_LD, covariances_LDD = arrays[f"{code}.means"], arrays.get(f"{code}.covariances")
                 moments[code] = LanguageMoments(layers, known["count"], means_LD, covariances_LDD, known["about"])
-            return cls(moments, facts["encoder"], read_choices(facts.get("choices", {})))
+            choices = {way: ShiftChoice(**known) for way, known in facts.get("choices", {}).items()}
+            return cls(moments, facts["encoder"], choices)
         except KeyError as error:
             raise CorruptFileError(f"no {error} in the file", remedy="make it again", file=path) from error
 

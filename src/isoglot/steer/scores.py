@@ -6,8 +6,8 @@ depends on the token sets, so their threshold and text are reported with it.
 **Precision**: a switched token is correct if the output word it is part of is a listed translation of the source word
 at its position, or if the output over all tokens of that source word is. Only tokens whose source word is in the
 dictionary are judged; ``coverage`` is their share of the switched tokens. Case is ignored. In languages written without
-spaces, a token is a word. A target word of several tokens cannot be correct if the source word has one; ``begun`` also
-counts a token that is the first of a listed translation.
+spaces, a token is a word (:class:`WordFinder`). A target word of several tokens cannot be correct if the source word
+has one; ``begun`` also counts a token that is the first of a listed translation.
 
 **Headline**: convert rate × precision. The **distinct-type ratio** is the number of different switched tokens over that
 of the source tokens they replace; it is near 0 if one frequent word is repeated.
@@ -21,6 +21,7 @@ Shapes: ``N`` tokens of all sentences.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,9 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer.bleu import bleu_1
 from isoglot.steer.decoding_protocol import PROTOCOLS
 from isoglot.steer.token_translation import Translation
-from isoglot.steer.token_words import WordFinder
+from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.formats.dictionary import Entry
+from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK
 from isoglot.vocab.whole_words import blank_before_words
 
 if TYPE_CHECKING:
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from isoglot.steer.token_sets import TokenSets
     from isoglot.vocab import Vocabulary
 
+_LETTERS, _DIGITS, _SIGNS, _UNSPACED, _BLANK = range(5)
+_UNSPACED_RANGES = [
+    span for script in ("Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt") for span in RANGES[script]
+]
 MIN_JUDGED = 30
 """Minimum number of judged tokens for a cell to be the best by precision or headline."""
 Dictionary = Mapping[str, Iterable[str]] | Iterable[Entry]
@@ -228,6 +234,59 @@ class TokenVerdicts:
     def of(self, kept_N: np.ndarray) -> TokenVerdicts:
         """Verdicts on some of the tokens."""
         return TokenVerdicts(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
+
+
+class WordFinder:
+    """Finds the words in rows of ids of a vocabulary, independent of language.
+
+    A word ends where a token ends it or begins another, or where letters, digits and other characters meet. In Chinese
+    characters, kana and the scripts of South-East Asia, which are written without spaces, every token is a word.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        special = set(vocabulary.special.values())
+        self._kinds_V = np.array(
+            [_SIGNS if index in special else _kind(piece) for index, piece in enumerate(vocabulary.pieces)]
+        )
+        self._texts: dict[tuple[int, ...], str] = {}
+
+    def spans(self, ids_N: np.ndarray) -> list[tuple[int, int]]:
+        """Start and end position of every word."""
+        if not len(ids_N):
+            return []
+        kinds_N = self._kinds_V[ids_N]
+        opens_N = (kinds_N == _UNSPACED) | (kinds_N != np.roll(kinds_N, 1))
+        opens_N &= np.roll(kinds_N, 1) != _BLANK  # a blank token before a word is part of it
+        opens_N |= self.vocabulary.starts[ids_N] | np.roll(self.vocabulary.ends[ids_N], 1)
+        opens_N[0] = True
+        firsts = np.flatnonzero(opens_N).tolist()
+        return list(zip(firsts, [*firsts[1:], len(ids_N)], strict=True))
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Text of some tokens, without surrounding spaces."""
+        key = tuple(ids)
+        found = self._texts.get(key)
+        if found is None:
+            found = self._texts[key] = self.vocabulary.decode(key).strip()
+        return found
+
+
+def _kind(piece: str) -> int:
+    """Character class of a token, by its first character."""
+    if piece in BYTES:
+        return _LETTERS
+    bare = piece.removeprefix(CONTINUES) or piece
+    bare = bare.removeprefix(MARK).removeprefix("Ġ")
+    if not bare:
+        return _BLANK
+    code = ord(bare[0])
+    if any(first <= code <= last for first, last in _UNSPACED_RANGES):
+        return _UNSPACED
+    category = unicodedata.category(bare[0])
+    if category[0] in "LM" or category == "Co":
+        return _LETTERS
+    return _DIGITS if category[0] == "N" else _SIGNS
 
 
 class Judge:

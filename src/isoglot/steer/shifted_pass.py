@@ -24,8 +24,8 @@ from isoglot.model.batch import batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
 from isoglot.represent.sentences import read_sentences
 from isoglot.represent.token_rows import RowMaker, TokenRows
-from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
-from isoglot.steer.shifts import Shift, ShiftOptions, make_shift
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, two_columns
+from isoglot.steer.shifts import check_finite, make_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import Special, TranslationProtocol
+    from isoglot.steer.decoding_protocol import Special, TranslationOptions
     from isoglot.steer.means import LanguageMeans
-    from isoglot.vocab import Vocabulary
+    from isoglot.steer.shifts import Shift
 
 
 @torch.inference_mode()
@@ -68,6 +68,22 @@ def check_softmax(encoder: EncoderLike) -> None:
     """
     if not encoder.has_head:
         encoder.logits(torch.zeros(1, encoder.hidden_size, device=encoder.device))  # raises the error with its reason
+
+
+def check_alphas(alphas: Sequence[float]) -> list[float]:
+    """Check that there are alphas, that all are finite and that none is given twice.
+
+    Raises:
+        ConfigError: This is not so.
+    """
+    found = [float(alpha) for alpha in alphas]
+    twice = next((alpha for alpha in found if found.count(alpha) > 1), None)
+    if not found or twice is not None:
+        problem = "no alpha" if not found else f"alpha {twice} is given twice"
+        raise ConfigError(problem, remedy="give each once", code="config.invalid-value")
+    for alpha in found:
+        check_finite("alpha", alpha)
+    return found
 
 
 CLOCK = time.perf_counter
@@ -115,10 +131,7 @@ def decode_shifted(
     *,
     layers: Layers,
     alphas: Sequence[float],
-    options: ShiftOptions | None = None,
-    protocol: TranslationProtocol = PROTOCOLS["default"],
-    length: int | None = None,
-    batch_tokens: int | None = None,
+    options: TranslationOptions = DEFAULT_TRANSLATION,
     progress: Progress = SILENT,
 ) -> DecodedGrid:
     """Decode sentences under every shift of a grid: each layer with each alpha.
@@ -131,10 +144,7 @@ def decode_shifted(
         means: Language means of the encoder.
         layers: Layers to shift at, one at a time.
         alphas: Lengths of the shift.
-        options: Kind of shift and positions.
-        protocol: Input and decoded positions.
-        length: Maximum number of tokens of a sentence, special tokens included. Default: the encoder's, at most 512.
-        batch_tokens: Tokens per batch. Default: depends on the device. Affects only rounding.
+        options: Kind of shift, positions, input and decoded positions.
         progress: Reports progress.
 
     Raises:
@@ -149,47 +159,59 @@ def decode_shifted(
             f"source and target are both {source}", remedy="name two languages", code="config.other-language"
         )
     check_softmax(encoder)
-    chosen = chosen_layers(layers, encoder.depth)
-    alphas = [float(alpha) for alpha in alphas]
-    if not alphas or len(set(alphas)) < len(alphas):
-        raise ConfigError(
-            "no alpha" if not alphas else f"duplicate alpha in {alphas}",
-            remedy="give each once",
-            code="config.invalid-value",
-        )
-    shifts: dict[int, list[Shift]] = {}
-    for layer in chosen:
-        at = partial(make_shift, encoder, means, source, target, layer, options=options)
-        first = at(alpha=alphas[0])  # costly parts are computed once, unless some tokens have their own alpha
-        shifts[layer] = [first.with_alpha(alpha) if first.alphas_V is None else at(alpha=alpha) for alpha in alphas]
-    size, tokens = row_length(encoder, length), batch_budget(encoder, batch_tokens)
-    maker = RowMaker(encoder.vocabulary, source, "text", size)
+    shifts = _shifts(encoder, means, (source, target), chosen_layers(layers, encoder.depth), alphas, options)
+    vocabulary, layout = encoder.vocabulary, encoder.vocabulary.layout
+    size = row_length(encoder, options.length)
+    maker = RowMaker(vocabulary, source, "text", size)
     texts = [str(text) for text in read_sentences(sentences, "text")]
-    rows, between = (maker.rows(texts), ()) if protocol.reads == "sentences" else _pair_rows(maker, texts)
-    offsets = [_decoded(np.asarray(ids), between, encoder.vocabulary, protocol) for ids in rows.ids]
-    made = {Cell(layer, alpha): [np.empty(0, dtype=np.int64)] * len(rows.ids) for layer in chosen for alpha in alphas}
-    seconds = Seconds()
-    walk = _Walk(encoder, source, target, protocol, seconds)
+    rows, between = (maker.rows(texts), ()) if options.protocol.reads == "sentences" else _pair_rows(maker, texts)
+    if options.protocol.special == "include":
+        offsets = [np.arange(-len(layout.before), len(ids) + len(layout.after)) for ids in rows.ids]
+    else:
+        offsets = [np.flatnonzero(~np.isin(ids, between)) for ids in rows.ids]
+    cells = [Cell(layer, shift.alpha) for layer, each in shifts.items() for shift in each]
+    made = {cell: [np.empty(0, dtype=np.int64)] * len(rows.ids) for cell in cells}
+    walk = _Walk(encoder, source, target, options.protocol.special)
     with (
         evaluation_mode(encoder),
         torch.inference_mode(),
         progress.task(f"{source} to {target}", total=len(rows.ids) * len(made), unit="translations") as task,
     ):
-        for group in rows.batches(tokens):
-            batch = batch_of_ids(encoder.vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
-            sizes_B = np.array([len(rows.ids[row]) for row in group])
+        for group in rows.batches(batch_budget(encoder, options.batch_tokens)):
+            batch = batch_of_ids(vocabulary, [rows.ids[row] for row in group], length=size).to(encoder.device)
             wanted = [offsets[row] for row in group]
+            width = batch.ids_BT.shape[1]
+            sizes_B = np.array([len(rows.ids[row]) for row in group])
+            firsts_B = first_places(vocabulary, sizes_B, width) + np.arange(len(batch)) * width
+            places_N = np.concatenate([first + each for first, each in zip(firsts_B, wanted, strict=True)])
             ends = np.cumsum([len(each) for each in wanted])[:-1]
-            for cell, ids_N in walk.cells(batch, sizes_B, wanted, shifts):
+            for cell, ids_N in walk.cells(batch, torch.from_numpy(places_N).to(encoder.device), shifts):
                 for row, ids in zip(group, np.split(ids_N, ends), strict=True):
                     made[cell][row] = ids
                 task.advance(len(group))
-    before, layout = len(encoder.vocabulary.layout.before), encoder.vocabulary.layout
     given = [
-        np.asarray(layout.framed([ids.tolist()]), dtype=np.int64)[before + each]
+        np.asarray(layout.framed([ids.tolist()]), dtype=np.int64)[len(layout.before) + each]
         for ids, each in zip(rows.ids, offsets, strict=True)
     ]
-    return DecodedGrid(given, made, rows.events["cut"], seconds)
+    return DecodedGrid(given, made, rows.events["cut"], walk.seconds)
+
+
+def _shifts(
+    encoder: EncoderLike,
+    means: LanguageMeans,
+    languages: tuple[str, str],
+    layers: Sequence[int],
+    alphas: Sequence[float],
+    options: TranslationOptions,
+) -> dict[int, list[Shift]]:
+    """Shifts at each layer, one for each alpha."""
+    alphas = check_alphas(alphas)
+    shifts: dict[int, list[Shift]] = {}
+    for layer in layers:
+        at = partial(make_shift, encoder, means, *languages, layer, options=options.shift)
+        first = at(alpha=alphas[0])  # costly parts are computed once, unless some tokens have their own alpha
+        shifts[layer] = [first.with_alpha(alpha) if first.alphas_V is None else at(alpha=alpha) for alpha in alphas]
+    return shifts
 
 
 def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[int, ...]]:
@@ -219,15 +241,6 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
     return rows, between
 
 
-def _decoded(
-    ids_N: np.ndarray, between: tuple[int, ...], vocabulary: Vocabulary, protocol: TranslationProtocol
-) -> np.ndarray:
-    """Positions of a row to decode, relative to the beginning of its text."""
-    if protocol.special == "include":
-        return np.arange(-len(vocabulary.layout.before), len(ids_N) + len(vocabulary.layout.after))
-    return np.flatnonzero(~np.isin(ids_N, between))
-
-
 @dataclass
 class _Walk:
     """Runs a batch through the lower layers once, and through the upper layers for every shift."""
@@ -235,48 +248,33 @@ class _Walk:
     encoder: EncoderLike
     source: str
     target: str
-    protocol: TranslationProtocol
-    seconds: Seconds
+    special: Special
+    seconds: Seconds = field(default_factory=Seconds)
 
     def cells(
-        self, batch: Batch, sizes_B: np.ndarray, offsets: Sequence[np.ndarray], shifts: dict[int, list[Shift]]
+        self, batch: Batch, places_N: torch.Tensor, shifts: dict[int, list[Shift]]
     ) -> Iterator[tuple[Cell, np.ndarray]]:
         """Decoded ids of a batch under each shift, row by row.
 
         Args:
             batch: The rows.
-            sizes_B: Number of tokens of each row without special tokens.
-            offsets: Positions of each row to decode, relative to the beginning of its text.
+            places_N: Positions to decode, among those of all rows.
             shifts: Shifts at each layer.
         """
-        width = batch.ids_BT.shape[1]
-        firsts_B = first_places(self.encoder.vocabulary, sizes_B, width) + np.arange(len(batch)) * width
-        places = np.concatenate([first + each for first, each in zip(firsts_B, offsets, strict=True)])
-        places_N = torch.from_numpy(places).to(self.encoder.device)
         unshifted: np.ndarray | None = None
-        for layer, hidden_BTD in self._lower(batch, list(shifts)):
-            for shift in shifts[layer]:
-                if not shift.nothing:
-                    yield Cell(layer, shift.alpha), self._decode(layer, shift, hidden_BTD, batch, places_N)
-                    continue
-                if unshifted is None or self._parts:  # without a shift, the layer makes no difference
-                    unshifted = self._decode(layer, shift, hidden_BTD, batch, places_N)
-                yield Cell(layer, shift.alpha), unshifted
-
-    @property
-    def _parts(self) -> bool:
-        """Whether the encoder has private parts, so that the layer at which the language changes matters."""
-        return self.encoder.has_private_parts
-
-    def _lower(self, batch: Batch, layers: Sequence[int]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Hidden states of the requested layers, each computed from the one before."""
-        encoder = self.encoder
         begin = CLOCK()
-        for layer, hidden_BTD in enumerate(encoder.states(batch, self.source, max(layers))):
-            if layer in layers:
-                self.seconds.encoder += self._since(begin)
-                yield layer, hidden_BTD
-                begin = CLOCK()
+        for layer, hidden_BTD in enumerate(self.encoder.states(batch, self.source, max(shifts))):
+            if layer not in shifts:
+                continue
+            self.seconds.encoder += self._since(begin)
+            for shift in shifts[layer]:
+                ids_N = unshifted if shift.nothing else None
+                if ids_N is None:
+                    ids_N = self._decode(layer, shift, hidden_BTD, batch, places_N)
+                if shift.nothing and not self.encoder.has_private_parts:  # then the layer makes no difference
+                    unshifted = ids_N
+                yield Cell(layer, shift.alpha), ids_N
+            begin = CLOCK()
 
     def _decode(
         self, layer: int, shift: Shift, hidden_BTD: torch.Tensor, batch: Batch, places_N: torch.Tensor
@@ -286,7 +284,7 @@ class _Walk:
         last_ND = last_BTD.flatten(0, 1).index_select(0, places_N)
         self.seconds.encoder += self._since(begin)
         begin = CLOCK()
-        ids_N = best_tokens(self.encoder, last_ND, self.target, special=self.protocol.special).cpu().numpy()
+        ids_N = best_tokens(self.encoder, last_ND, self.target, special=self.special).cpu().numpy()
         self.seconds.decoding += self._since(begin)
         return ids_N
 

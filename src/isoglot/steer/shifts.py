@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.represent.layer_pass import chosen_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
@@ -142,7 +142,12 @@ class Shift:
         return self._ready[key]
 
 
-def _check_finite(name: str, number: float) -> None:
+def check_finite(name: str, number: float) -> None:
+    """Check that a number is finite.
+
+    Raises:
+        ConfigError: It is not.
+    """
     if not math.isfinite(number):
         raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5", code="config.invalid-value")
 
@@ -170,18 +175,9 @@ class ShiftOptions:
     other_encoder: OtherEncoder = "refuse"
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("kind", self.kind, get_args(Kind)),
-            ("positions", self.positions, get_args(Positions)),
-            ("other_encoder", self.other_encoder, get_args(OtherEncoder)),
-        ):
-            if value not in choices:
-                raise ConfigError(
-                    f"no {name} {shown(value)}",
-                    remedy=f"choose one of {', '.join(choices)}",
-                    code="config.unknown-name",
-                )
-        _check_finite("shared_alpha", self.shared_alpha or 0.0)
+        for name, choices in (("kind", Kind), ("positions", Positions), ("other_encoder", OtherEncoder)):
+            check_name(name, getattr(self, name), get_args(choices))
+        check_finite("shared_alpha", self.shared_alpha or 0.0)
 
 
 DEFAULT_SHIFT = ShiftOptions()
@@ -195,15 +191,24 @@ def make_shift(
     layer: int,
     *,
     alpha: float = 1.0,
-    options: ShiftOptions | None = None,
+    options: ShiftOptions = DEFAULT_SHIFT,
 ) -> Shift:
     """Make the shift at one layer; arguments are those of :func:`shift`.
 
     Raises:
         ConfigError: As there.
     """
-    (found,) = _made(encoder, means, source, target, [layer], alpha, options or ShiftOptions()).values()
-    return found
+    (layer,) = chosen_layers([layer], encoder.depth)
+    check_finite("alpha", alpha)
+    (means.check_encoder if options.other_encoder == "refuse" else means.check_shape)(encoder)
+    alphas_V = _alphas(encoder, alpha, options)
+    difference_D = torch.from_numpy(means.difference(source, target, layer))
+    center_D = stretch_DD = None
+    if options.kind == "transport":
+        center_D = torch.from_numpy(means.mean(source, layer))
+        matrix_DD = gaussian_transport(means.covariance(source, layer), means.covariance(target, layer))
+        stretch_DD = torch.from_numpy(matrix_DD - np.eye(len(matrix_DD)))
+    return Shift(options.kind, float(alpha), difference_D, center_D, stretch_DD, alphas_V)
 
 
 @contextmanager
@@ -244,36 +249,12 @@ def shift(
     options = ShiftOptions(
         kind=kind, shared=shared, shared_alpha=shared_alpha, positions=positions, other_encoder=other_encoder
     )
-    changes = _made(encoder, means, source, target, numbers, alpha, options)
+    changes = [make_shift(encoder, means, source, target, layer, alpha=alpha, options=options) for layer in numbers]
     with ExitStack() as block:
-        for layer, change in changes.items():
+        for layer, change in zip(numbers, changes, strict=True):
             if not change.nothing:
                 block.enter_context(encoder.edited(layer, change))
         yield
-
-
-def _made(
-    encoder: EncoderLike,
-    means: LanguageMeans,
-    source: str,
-    target: str,
-    layers: Sequence[int],
-    alpha: float,
-    options: ShiftOptions,
-) -> dict[int, Shift]:
-    _check_finite("alpha", alpha)
-    (means.check_encoder if options.other_encoder == "refuse" else means.check_shape)(encoder)
-    alphas_V = _alphas(encoder, alpha, options)
-    found = {}
-    for layer in chosen_layers(layers, encoder.depth):
-        difference_D = torch.from_numpy(means.difference(source, target, layer))
-        center_D = stretch_DD = None
-        if options.kind == "transport":
-            center_D = torch.from_numpy(means.mean(source, layer))
-            matrix_DD = gaussian_transport(means.covariance(source, layer), means.covariance(target, layer))
-            stretch_DD = torch.from_numpy(matrix_DD - np.eye(len(matrix_DD)))
-        found[layer] = Shift(options.kind, float(alpha), difference_D, center_D, stretch_DD, alphas_V)
-    return found
 
 
 def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.Tensor | None:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
-from isoglot.steer.bleu import bleu_1, bleu_interval, check_references
-from isoglot.steer.decoding_protocol import PROTOCOLS, two_columns
+from isoglot.steer.bleu import bleu_1, bleu_of_parts, bleu_parts, check_references
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, PROTOCOLS, two_columns
 from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
 from isoglot.steer.shifted_pass import Cell, Seconds
-from isoglot.steer.shifts import DEFAULT_SHIFT
 from isoglot.steer.token_translation import Translation, known_sets, translate_grid, unknown_tokens
 
 if TYPE_CHECKING:
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.bleu import Bleu
-    from isoglot.steer.decoding_protocol import TranslationProtocol
+    from isoglot.steer.decoding_protocol import TranslationOptions, TranslationProtocol
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.scores import Dictionary
-    from isoglot.steer.shifts import Kind, ShiftOptions
+    from isoglot.steer.shifts import Kind
     from isoglot.steer.token_sets import TokenSets
 
 Figure = Literal["convert_rate", "bleu", "headline", "precision", "begun", "neither", "distinct", "kept", "harmonic"]
@@ -84,12 +83,7 @@ class Sweep:
         Raises:
             ConfigError: The score or cell does not exist.
         """
-        if figure not in get_args(Figure):
-            raise ConfigError(
-                f"no figure {shown(figure)}",
-                remedy=nearest_name(str(figure), get_args(Figure)),
-                code="config.unknown-name",
-            )
+        check_name("figure", figure, get_args(Figure))
         cell = Cell(layer, float(alpha))
         if cell not in self.scores:
             raise ConfigError(
@@ -133,16 +127,13 @@ class Sweep:
         translation = self.translations[Cell(layer, float(alpha))]
         draws_MN = random_stream(0, "sweep intervals").integers(len(translation), size=(_RESAMPLES, len(translation)))
         if figure == "bleu":
-            return bleu_interval(
-                translation.texts,
-                self.references or (),
-                self.target,
-                tokens=self.protocol.bleu_tokens,
-                vocabulary=translation.vocabulary,
-                draws_MN=draws_MN,
-            )
-        switched_M, all_M = self.converted(layer, alpha)[draws_MN].sum(axis=1).T
-        low, high = np.percentile(switched_M / np.maximum(all_M, 1), (2.5, 97.5))
+            texts, tokens = (translation.texts, self.references or (), self.target), self.protocol.bleu_tokens
+            parts_N3 = bleu_parts(*texts, tokens=tokens, vocabulary=translation.vocabulary)
+            values_M = bleu_of_parts(parts_N3[draws_MN].sum(axis=1))
+        else:
+            switched_M, all_M = self.converted(layer, alpha)[draws_MN].sum(axis=1).T
+            values_M = switched_M / np.maximum(all_M, 1)
+        low, high = np.percentile(values_M, (2.5, 97.5))
         return float(low), float(high)
 
     def converted(self, layer: int, alpha: float) -> np.ndarray:
@@ -150,18 +141,26 @@ class Sweep:
 
         The convert rate is the ratio of their sums.
         """
-        translation = self.translations[Cell(layer, float(alpha))]
-        sets = _sets_of(translation)
-        only_V = sets.only(translation.target, but_not=translation.source)
-        counted_V = ~(sets.mask(translation.source) & sets.mask(translation.target))
-        return _counts(translation, only_V, counted_V)
+        source_V, target_V = self._masks()
+        return self._counts(layer, alpha, target_V & ~source_V, ~(source_V & target_V))
 
     def outside(self, layer: int, alpha: float) -> np.ndarray:
         """Number of tokens of neither language and of all tokens, per sentence (N × 2)."""
+        source_V, target_V = self._masks()
+        return self._counts(layer, alpha, ~(source_V | target_V), np.ones_like(source_V))
+
+    def _masks(self) -> tuple[np.ndarray, np.ndarray]:
+        first = next(iter(self.translations.values()))
+        assert first.sets is not None  # noqa: S101 - a sweep has them
+        return first.sets.mask(first.source), first.sets.mask(first.target)
+
+    def _counts(self, layer: int, alpha: float, *masks: np.ndarray) -> np.ndarray:
+        """Tokens of each sentence in two masks, without special tokens."""
         translation = self.translations[Cell(layer, float(alpha))]
-        sets = _sets_of(translation)
-        known_V = sets.mask(translation.source) | sets.mask(translation.target)
-        return _counts(translation, ~known_V, np.ones_like(known_V))
+        special = sorted(set(translation.vocabulary.special.values()) - {translation.vocabulary.unknown_id})
+        counted_V2 = np.stack(masks, axis=1)
+        counted_V2[special] = False
+        return np.array([counted_V2[made].sum(axis=0) for made in translation.made], dtype=np.float64)
 
     @property
     def signature(self) -> str | None:
@@ -200,19 +199,6 @@ class Sweep:
         }
 
 
-def _sets_of(translation: Translation) -> TokenSets:
-    assert translation.sets is not None  # noqa: S101 - a sweep has them
-    return translation.sets
-
-
-def _counts(translation: Translation, some_V: np.ndarray, counted_V: np.ndarray) -> np.ndarray:
-    """Tokens of each sentence in two masks, without special tokens."""
-    special = sorted(set(translation.vocabulary.special.values()) - {translation.vocabulary.unknown_id})
-    some_V, counted_V = some_V.copy(), counted_V.copy()
-    some_V[special] = counted_V[special] = False
-    return np.array([[some_V[made].sum(), counted_V[made].sum()] for made in translation.made], dtype=np.float64)
-
-
 def sweep_shifts(
     encoder: EncoderLike,
     sentences: Sentences,
@@ -225,10 +211,7 @@ def sweep_shifts(
     sets: TokenSets | None = None,
     references: Sequence[str] | None = None,
     dictionary: Dictionary | None = None,
-    options: ShiftOptions = DEFAULT_SHIFT,
-    protocol: TranslationProtocol = PROTOCOLS["default"],
-    length: int | None = None,
-    batch_tokens: int | None = None,
+    options: TranslationOptions = DEFAULT_TRANSLATION,
     progress: Progress = SILENT,
 ) -> Sweep:
     """Translate sentences with every layer and alpha, and score each.
@@ -244,10 +227,7 @@ def sweep_shifts(
         sets: Tokens of each language. Default: by the text the vocabulary was trained on.
         references: Translations of the sentences, for BLEU-1.
         dictionary: Word translations from source to target, for precision and headline.
-        options: Kind of shift and positions.
-        protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
-        length: Maximum number of tokens of a sentence.
-        batch_tokens: Tokens per batch.
+        options: Kind of shift, positions, input, decoded positions, and the tokens that BLEU-1 counts.
         progress: Reports progress.
 
     Raises:
@@ -259,23 +239,13 @@ def sweep_shifts(
         raise unknown_tokens()
     if references is not None and not isinstance(sentences, str) and hasattr(sentences, "__len__"):
         check_references(len(sentences), len(references))
+    given = encoder, sentences, source, target, means
     translations, seconds = translate_grid(
-        encoder,
-        sentences,
-        source,
-        target,
-        means,
-        layers=layers,
-        alphas=alphas,
-        sets=sets,
-        options=options,
-        protocol=protocol,
-        length=length,
-        batch_tokens=batch_tokens,
-        progress=progress,
+        *given, layers=layers, alphas=alphas, sets=sets, options=options, progress=progress
     )
     first = next(iter(translations.values()))
     begin = time.perf_counter()
+    protocol = options.protocol
     source_bleu, counted = None, protocol.bleu_tokens
     if references is not None:
         if protocol.reads == "pairs":

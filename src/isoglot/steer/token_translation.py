@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, counted
-from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION
 from isoglot.steer.language_files import languages_known
-from isoglot.steer.measured_shifts import shift_to_use
+from isoglot.steer.shift_choice import shift_to_use
 from isoglot.steer.shifted_pass import decode_shifted
-from isoglot.steer.shifts import DEFAULT_SHIFT
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:
@@ -29,11 +28,11 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import TranslationProtocol
+    from isoglot.steer.decoding_protocol import TranslationOptions
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.shifted_pass import Cell, Seconds
-    from isoglot.steer.shifts import Kind, ShiftOptions
+    from isoglot.steer.shifts import Kind
     from isoglot.vocab import Vocabulary
 
 Belongs = Literal["source", "target", "both", "neither", "unknown"]
@@ -196,10 +195,7 @@ def translate_tokens(
     alpha: float | None = None,
     layer: int | None = None,
     sets: TokenSets | None = None,
-    options: ShiftOptions = DEFAULT_SHIFT,
-    protocol: TranslationProtocol = PROTOCOLS["default"],
-    length: int | None = None,
-    batch_tokens: int | None = None,
+    options: TranslationOptions = DEFAULT_TRANSLATION,
     progress: Progress = SILENT,
 ) -> Translation:
     """Shift sentences to another language and decode every position: one cell of :func:`translate_grid`.
@@ -215,10 +211,7 @@ def translate_tokens(
         layer: Layer at which states are shifted; negative numbers count from the end. Default: as measured, else the
             last but one, the paper's 11 of 12.
         sets: Tokens of each language. Default: by the text the vocabulary was trained on, if that is recorded.
-        options: Kind of shift and positions.
-        protocol: Input and decoded positions.
-        length: Maximum number of tokens of a sentence.
-        batch_tokens: Tokens per batch.
+        options: Kind of shift, positions, input and decoded positions.
         progress: Reports progress.
 
     Raises:
@@ -226,29 +219,11 @@ def translate_tokens(
         InputError: There is no sentence, or one is empty.
         StorageError: The file cannot be read.
     """
-    used = shift_to_use(
-        means,
-        source,
-        target,
-        kind=options.kind,
-        layer=layer,
-        alphas=None if alpha is None else [alpha],
-        fallback=[1.0],
-    )
+    asked = None if alpha is None else [alpha]
+    used = shift_to_use(means, source, target, kind=options.shift.kind, layer=layer, alphas=asked, fallback=[1.0])
+    given = encoder, sentences, source, target, means
     found, _ = translate_grid(
-        encoder,
-        sentences,
-        source,
-        target,
-        means,
-        layers=[used.layer],
-        alphas=used.alphas,
-        sets=sets,
-        options=options,
-        protocol=protocol,
-        length=length,
-        batch_tokens=batch_tokens,
-        progress=progress,
+        *given, layers=[used.layer], alphas=used.alphas, sets=sets, options=options, progress=progress
     )
     (translation,) = found.values()
     return translation
@@ -264,10 +239,7 @@ def translate_grid(
     layers: Layers,
     alphas: Sequence[float],
     sets: TokenSets | None = None,
-    options: ShiftOptions = DEFAULT_SHIFT,
-    protocol: TranslationProtocol = PROTOCOLS["default"],
-    length: int | None = None,
-    batch_tokens: int | None = None,
+    options: TranslationOptions = DEFAULT_TRANSLATION,
     progress: Progress = SILENT,
 ) -> tuple[dict[Cell, Translation], Seconds]:
     """Translate with every layer and alpha; arguments are those of :func:`translate_tokens`.
@@ -276,27 +248,15 @@ def translate_grid(
         The translations by layer and alpha, and the time they took.
     """
     sets = known_sets(encoder.vocabulary, sets, source, target)
-    if options.shared_alpha is not None and options.shared is None:
+    if options.shift.shared_alpha is not None and options.shift.shared is None:
         if sets is None:
             raise unknown_tokens()
-        options = replace(options, shared=sets.shared(source, target).tolist())
-    decoded = decode_shifted(
-        encoder,
-        sentences,
-        source,
-        target,
-        means,
-        layers=layers,
-        alphas=alphas,
-        options=options,
-        protocol=protocol,
-        length=length,
-        batch_tokens=batch_tokens,
-        progress=progress,
-    )
-    codes = language_code(source), language_code(target)
+        options = replace(options, shift=replace(options.shift, shared=sets.shared(source, target).tolist()))
+    given = encoder, sentences, source, target, means
+    decoded = decode_shifted(*given, layers=layers, alphas=alphas, options=options, progress=progress)
+    about = language_code(source), language_code(target)
     translations = {
-        cell: Translation(*codes, *cell, options.kind, decoded.given, made, encoder.vocabulary, sets, decoded.cut)
+        cell: Translation(*about, *cell, options.shift.kind, decoded.given, made, encoder.vocabulary, sets, decoded.cut)
         for cell, made in decoded.made.items()
     }
     return translations, decoded.seconds

@@ -25,7 +25,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.layer_pass import chosen_layers
 from isoglot.retrieve.simultaneous_intervals import holm
-from isoglot.steer.alpha_choice import SHARE, alpha_by_dev, alpha_by_means
+from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import ShiftOptions, make_shift, shift
 from isoglot.transfer.scoring.evaluation import evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare

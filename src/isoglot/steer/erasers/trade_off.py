@@ -29,8 +29,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.methods import nearest
-from isoglot.steer.erasers.leace import LEACE
-from isoglot.steer.erasers.removal import LIR, LSAR, MeanRemoval
+from isoglot.steer.erasers.methods import LEACE, LIR, LSAR, MeanRemoval
 from isoglot.steer.scores import harmonic
 from isoglot.steer.shifts import gaussian_transport
 

@@ -5,16 +5,17 @@ Tables are rejected: their tabs and labels would be read as words.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import shown
+from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import line_writer, read_blocks, read_lines
 from isoglot.text.formats.malformed import malformed
 from isoglot.text.formats.nli import LABELS
 from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.text.formats.malformed import Skip
@@ -49,6 +50,24 @@ def read_sentence_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     for number, line in read_lines(path):
         check_sentence(line, path, number)
         yield number, line
+
+
+def first_sentences(files: Mapping[str, Sequence[Path]], most: int) -> dict[str, list[str]]:
+    """Read the first lines of each language's files; blank lines are skipped.
+
+    Raises:
+        InputError: A language has no sentence, a line is not text, or a file is a table.
+        StorageError: A file cannot be read.
+    """
+    found = {}
+    for code, paths in files.items():
+        lines = (line for path in paths for _, line in read_sentence_lines(path) if line.strip())
+        found[code] = list(islice(lines, most))
+        if not found[code]:
+            raise InputError(
+                f"no sentence of {code}", remedy="give at least one line", code="input.empty", file=paths[0]
+            )
+    return found
 
 
 def check_sentence(line: str, path: str | Path, number: int) -> None:

@@ -1,0 +1,267 @@
+"""Results of verbs in every form: as JSON, as files with a page, and as tables on a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
+from isoglot.report.steer_tables import (
+    about_sets,
+    before_note,
+    cell_rows,
+    judged_note,
+    readable,
+    row_texts,
+    runs,
+    score_table,
+    sweep_value,
+    table_2,
+    translation_rows,
+    translation_value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    from isoglot.report.steer_tables import Look
+    from isoglot.steer.erasers.trade_off import TradeOff
+    from isoglot.steer.experiments import EraserComparison, JudgedSweeps, JudgedTranslation
+    from isoglot.steer.language_files import KnownLanguages
+    from isoglot.steer.sweep import Sweep
+
+
+class Rendering(NamedTuple):
+    """A result in every form.
+
+    Attributes:
+        value: As a JSON object.
+        shown: On a terminal.
+        files: Texts of its files by name; given the last lines of a page.
+    """
+
+    value: dict[str, Any]
+    shown: RenderableType
+    files: Callable[[Sequence[str]], dict[str, str]] = lambda _: {}
+
+
+# --- steer ---
+
+# Bold and underlined too, so that it is visible without colors.
+STYLES: dict[Look, str] = {
+    "plain": "",
+    "switched": "bold underline green",
+    "shared": "green",
+    "neither": "italic magenta",
+}
+_MARKS: dict[Look, str] = {"switched": "[]", "shared": "()", "neither": "{}"}
+KEYS: dict[Look, str] = {
+    "switched": "a token that only {target} has",
+    "shared": "another token, which both have",
+    "neither": "one that neither has",
+}
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A sentence whose switched tokens stand out: by color on a terminal, in brackets elsewhere."""
+
+    runs: Sequence[tuple[str, Look]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render for rich."""
+        yield self._text(console)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """The width of the text, so that a table does not pad it to the width of the terminal."""
+        from rich.measure import Measurement
+
+        return Measurement.get(console, options, self._text(console))
+
+    def _text(self, console: Console) -> Text:
+        from rich.text import Text
+
+        text = Text()
+        for words, look in self.runs:
+            bare = words.rstrip() if look != "plain" else words
+            if bare and look in _MARKS and console.color_system is None:  # a token may be a single blank
+                text.append(f"{_MARKS[look][0]}{bare}{_MARKS[look][1]}")
+            else:
+                text.append(bare, style=STYLES[look])
+            text.append(words[len(bare) :])
+        return text
+
+
+def key(target: str) -> Marked:
+    """Legend of the styles of tokens."""
+    parts: list[tuple[str, Look]] = []
+    for look, meaning in KEYS.items():
+        parts += [(meaning.format(target=target), look), ("; ", "plain")]
+    return Marked(parts[:-1])
+
+
+def fitted_result(known: KnownLanguages) -> Rendering:
+    """Means and token sets: one row per language."""
+    value = known.as_dict()
+    first, shared = known.means.languages[0], value["token_sets"]["shared"]
+    rows = []
+    for code, facts in value["languages"].items():
+        both = next((shared[pair] for pair in (f"{first}-{code}", f"{code}-{first}") if pair in shared), None)
+        rows.append((code, *facts.values(), both))
+    names = ("sentences", "tokens", "token set", f"shared with {first}")
+    return Rendering(value, Table((Column("language"), *(Column(name, kind="integer") for name in names)), tuple(rows)))
+
+
+def translation_result(result: JudgedTranslation, *, show: int) -> Rendering:
+    """Sentences with their translations and scores."""
+    from isoglot.report.steer import translation_page
+
+    swept, references, remarks = result.sweep, result.references, result.remarks
+    about: dict[str, Any] = {"origin": result.known.origin, "used": result.used.words()}
+    chosen = None if result.used.choice is None else result.used.choice.as_dict()
+    value = {**result.about, "chosen": chosen, "remarks": remarks, **translation_value(swept, references)}
+    return Rendering(
+        value,
+        translation_view(swept, references, **about, show=show, remarks=remarks),
+        lambda facts: {
+            "index.html": translation_page(swept, references, **about, facts=[*remarks, *facts]),
+            "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
+        },
+    )
+
+
+def translation_view(
+    swept: Sweep,
+    references: Sequence[str] | None,
+    *,
+    origin: str,
+    show: int,
+    used: str = "",
+    remarks: Sequence[str] = (),
+) -> RenderableType:
+    """The source and every output below it, then the scores of each alpha."""
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    translations = list(swept.translations.values())
+    parts: list[RenderableType] = []
+    for number, source in enumerate(translations[0].sources[:show]):
+        grid = RichTable.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True, style="dim")
+        grid.add_column(overflow="fold")
+        grid.add_row(swept.source, Text(readable(source)))
+        for one in translations:
+            grid.add_row(f"{swept.target}, α = {one.alpha:g}", Marked(runs(one, number)))
+        if references is not None:
+            grid.add_row("reference", Text(readable(references[number])))
+        parts += [grid, Text()]
+    left = len(translations[0]) - show
+    if left > 0:
+        parts += [Text(f"… and {counted(left, 'more sentences')}"), Text()]
+    layer, cut = translations[0].layer, translations[0].cut
+    notes = [
+        f"Shifted at layer {layer}, {swept.kind}. {used}".rstrip(),
+        about_sets(swept.about_sets(), origin),
+        before_note(swept),
+        judged_note(swept),
+        f"{counted(cut, 'sentences')} {'was' if cut == 1 else 'were'} truncated to the maximum length." if cut else "",
+        swept.signature or "",
+        *remarks,
+    ]
+    return Group(*parts, Table.from_cells(*score_table(swept)), Text("\n" + "\n".join(filter(None, notes))))
+
+
+def sweep_result(result: JudgedSweeps) -> Rendering:
+    """Sweeps with the tables of Liu et al. (2020)."""
+    from isoglot.report.steer import masked_words, sweep_page, sweep_svg
+
+    sweeps, depth, sets, origin = result.sweeps, result.depth, result.sets, result.known.origin
+    remarks = [*map(masked_words, result.masked.values()), *result.remarks]
+    value = {
+        **result.about,
+        "choices": {way: choice.as_dict() for way, choice in result.choices.items()},
+        "masked": {code: each.as_dict() for code, each in result.masked.items()},
+        "remarks": remarks,
+        **sweep_value(sweeps, depth, sets),
+    }
+    return Rendering(
+        value,
+        sweep_view(sweeps, depth, sets=sets, origin=origin, remarks=remarks),
+        lambda facts: {
+            "index.html": sweep_page(sweeps, depth, sets=sets, origin=origin, facts=[*remarks, *facts]),
+            "sweep.svg": sweep_svg(sweeps[0]),
+            "sweep.csv": Table.from_rows(cell_rows(sweeps)).csv(),
+        },
+    )
+
+
+def sweep_view(
+    sweeps: Sequence[Sweep], depth: int, *, sets: dict[str, Any], origin: str, remarks: Sequence[str] = ()
+) -> RenderableType:
+    """The convert rate of every cell, then Table 2 of Liu et al. (2020) with the paper's numbers in brackets."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from isoglot.report.steer import about_paper, arrow, sweep_finding, sweep_words
+
+    def cell(sweep: Sweep, layer: int, alpha: float) -> str:
+        values = [sweep.value("convert_rate", layer, alpha)]
+        values += [sweep.value("headline", layer, alpha)] if sweep.has("headline") else []
+        return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
+
+    parts: list[RenderableType] = []
+    for sweep in sweeps:
+        rows = [
+            [str(layer), *(cell(sweep, layer, alpha) for alpha in sweep.alphas)] for layer in reversed(sweep.layers)
+        ]
+        grid = Table.from_cells(["layer", *(f"α = {alpha:g}" for alpha in sweep.alphas)], rows)
+        said = [sweep_finding(sweep), *(text for text in sweep_words(sweep, depth) if text)]
+        title = f"{arrow(sweep)}: convert rate{' / headline' if sweep.has('headline') else ''}"
+        parts += [Text(title, style="bold"), grid, Text("\n".join(["", *said, ""]))]
+    lines = [[row.name, *row_texts(row)] for row in table_2(sweeps, depth)]
+    beside = Table.from_cells(["", *(arrow(sweep) for sweep in sweeps)], lines)
+    parts += [Text("As in Table 2 of Liu et al. (2020), with 95 % intervals over sentences", style="bold"), beside]
+    signatures = dict.fromkeys(sweep.signature for sweep in sweeps if sweep.signature)
+    notes = ["", about_paper(sweeps, depth), about_sets(sets, origin), *signatures, *remarks]
+    return Group(*parts, Text("\n".join(["", *filter(None, notes)])))
+
+
+def erased_result(result: EraserComparison, file: str) -> Rendering:
+    """Erasers compared in each layer; ``file`` is that of the fitted eraser."""
+    from isoglot.report.steer_erase import erase_page, erase_svg
+
+    found, best = result.layers, result.best
+    saved = f"{file} has {result.name}, learned from all sentences in layer {best.layer}."
+    return Rendering(
+        {"layer": best.layer, "eraser": result.name, "layers": [each.as_dict() for each in found]},
+        erase_view(found, best),
+        lambda facts: {"index.html": erase_page(found, best, saved=saved, facts=facts), "erase.svg": erase_svg(best)},
+    )
+
+
+def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
+    """The best eraser or shift of every layer, then all of them in one layer."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from isoglot.report.steer_erase import HEAD, erase_finding, figures, way_name
+
+    parts: list[RenderableType] = []
+    if len(found) > 1:
+        percent: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
+        columns = [Column("layer", align="left"), Column("found before", **percent), Column("best way", align="right")]
+        columns += [Column("language told", **percent), Column("translations found", **percent)]
+        lines = [
+            (one.layer, one.before.retrieval, way_name(one.best), one.best.probe, one.best.retrieval) for one in found
+        ]
+        parts += [Table(tuple(columns), tuple(lines)), Text()]
+    best = tuple(place for place, row in enumerate(shown.rows) if row.name == shown.best.name)
+    head = [f"layer {shown.layer}", *HEAD[1:]]
+    ways = Table.from_cells(head, [figures(row) for row in shown.rows], bold_rows=best)
+    return Group(*parts, ways, Text(f"\n{erase_finding(shown)}"))
