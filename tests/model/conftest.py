@@ -26,7 +26,7 @@ def vocabularies(small_texts):
 
     @cache
     def train(mode: str = "union") -> Vocabulary:
-        return train_vocabulary(small_texts, mode=mode, size=360, coverage=1.0)  # type: ignore[arg-type]
+        return train_vocabulary(small_texts, mode=mode, size=360, coverage=1.0)
 
     return train
 

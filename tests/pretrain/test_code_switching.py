@@ -72,7 +72,7 @@ def vocabularies(tmp_path_factory: pytest.TempPathFactory):
 
     @cache
     def train(mode: str, model: str = "bpe") -> Vocabulary:
-        return train_vocabulary(texts, mode=mode, size=700, model=model, coverage=1.0)  # type: ignore[arg-type]
+        return train_vocabulary(texts, mode=mode, size=700, model=model, coverage=1.0)
 
     return train
 

@@ -41,7 +41,7 @@ def unsegmented(tmp_path_factory: pytest.TempPathFactory):
     @cache
     def train(model: str) -> Vocabulary:
         texts = {code: [folder / code] for code in ("zh", "en")}
-        return train_vocabulary(texts, mode="joint", size=300, model=model, coverage=1.0)  # type: ignore[arg-type]
+        return train_vocabulary(texts, mode="joint", size=300, model=model, coverage=1.0)
 
     return train
 

@@ -40,6 +40,6 @@ def trained(texts):
     @cache
     def train(mode: str, model: str = "bpe") -> Vocabulary:
         grading = Grading(keep="band", band=(1, 30)) if mode == "graded" else None
-        return train_vocabulary(texts, mode=mode, size=700, model=model, coverage=1.0, grading=grading)  # type: ignore[arg-type]
+        return train_vocabulary(texts, mode=mode, size=700, model=model, coverage=1.0, grading=grading)
 
     return train

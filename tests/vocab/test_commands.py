@@ -123,7 +123,7 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
 def test_what_is_wrong_is_said(isoglot, texts, named, vocabulary: Path, tmp_path: Path):
     isoglot("shards", "build", *named, "--vocab", str(vocabulary), "--out", str(tmp_path / "s"), "--quiet")
     wrong = isoglot("anchors", "--vocab", str(vocabulary), "--shards", f"fr={tmp_path}/s/en")
-    wrong.failed("config.other-language", tmp_path, "--shards", "en")
+    wrong.failed("config.other-language", tmp_path, "en", "fr")
     both = isoglot("anchors", "--vocab", str(vocabulary), *named, "--shards", f"en={tmp_path}/s/en")
     both.failed("config.conflicting-options", "--shards", "--text")
     absent = isoglot("vocab", "inspect", "./no/such/folder")

@@ -24,7 +24,7 @@ def formed(texts):
 
     @cache
     def train(normalization: str, unknown: str) -> Vocabulary:
-        return train_vocabulary(texts, mode="joint", size=400, normalization=normalization, unknown=unknown)  # type: ignore[arg-type]
+        return train_vocabulary(texts, mode="joint", size=400, normalization=normalization, unknown=unknown)
 
     return train
 

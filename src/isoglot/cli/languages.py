@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import Debug, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.inputs import parse_named
+from isoglot.cli.options import Out, Seed, Settings, verb
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.text import SkipBad
@@ -33,24 +35,17 @@ RegisterOption = Annotated[Register, typer.Option("--register", help="The regist
 COLORS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green", "bright_magenta")
 
 
-@app.command("list", epilog="Example: isoglot languages list --json")
-def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+@verb(app, "list", example="languages list --json")
+def list_languages(*, output: Output) -> None:
     """Show the built-in languages with their size and a sentence of each."""
     from isoglot.core.language_codes import language_name
     from isoglot.languages import LANGUAGES, parallel, world
     from isoglot.languages.grammars.lexicon import count_synonyms
 
-    output = Output(json=json, quiet=quiet)
     things = world()
-    spoken = sum(noun.spoken for noun in things.nouns.values())
-    size = {
-        "nouns": spoken,
-        "verbs": len(things.verbs),
-        "adjectives": len(things.adjectives),
-        "adverbs": len(things.adverbs),
-        "numbers": len(things.numbers),
-        "names": len(things.names),
-        "topics": len(things.topics),
+    size = {"nouns": sum(noun.spoken for noun in things.nouns.values())}
+    size |= {
+        name: len(getattr(things, name)) for name in ("verbs", "adjectives", "adverbs", "numbers", "names", "topics")
     }
     example = next(row for row in parallel(seed=7) if len(row[0].words) > 8)
     facts = [
@@ -61,15 +56,14 @@ def list_languages(json: Json = False, quiet: Quiet = False, debug: Debug = Fals
     output.result({"world": size, "languages": facts}, Table.from_rows(facts))
 
 
-@app.command("sample", epilog="Example: isoglot languages sample --seed 7")
+@verb(app, "sample", example="languages sample --seed 7")
 def sample(
+    *,
     count: Annotated[int, typer.Option("--count", min=1, max=10_000, help="How many meanings.")] = 3,
     langs: Languages = "en,fr,de,ru,zh",
     register: RegisterOption = "both",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Print the same meaning in several languages, with a gloss; what translates what has one color."""
     from itertools import islice
@@ -78,14 +72,14 @@ def sample(
 
     from isoglot.languages import parallel
 
-    output = Output(json=json, quiet=quiet)
     chosen = None if register == "both" else register
     rows = list(islice(parallel(langs.split(","), seed=seed, register=chosen), count))
     output.result([_facts(row) for row in rows], Group(*(interlinear(row) for row in rows)))
 
 
-@app.command("export", epilog="Example: isoglot languages export --langs en,fr --sentences 100000 --out data/")
+@verb(app, "export", example="languages export --langs en,fr --sentences 100000 --out data/")
 def export(
+    *,
     out: Out,
     langs: Languages = "en,fr,de,ru,zh",
     sentences: Annotated[
@@ -100,34 +94,29 @@ def export(
     register: RegisterOption = "both",
     settings: Settings = None,
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Write text, parallel sentences, dictionaries, treebanks, names and inference pairs to a folder.
 
     Other sizes are settings: parallel, dictionary, treebank, ner, nli, and held_out for dev and test; --set nli=2000.
     """
-    from rich.text import Text
-
     from isoglot.core.config import build_config
     from isoglot.languages.export import ExportConfig
     from isoglot.languages.export import export as write
 
-    output = Output(json=json, quiet=quiet)
-    values: dict[str, Any] = {"languages": langs.split(","), "sentences": sentences, "registers": register}
-    if only:
-        values["parts"] = only
+    values = {"languages": langs.split(","), "sentences": sentences, "registers": register}
+    values |= {"parts": only} if only else {}
     config = build_config(ExportConfig, values=values, settings=settings or ())
     with recorded(out, (), seed=seed, config=config) as run:
         written = [run.shown(path) for path in write(config, run.folder, seed=seed, progress=output.progress)]
-    folders = sorted({path.parent for path in written})
-    lines = [f"{folder}: {sum(path.parent == folder for path in written)} files" for folder in folders]
-    output.result([str(path) for path in written], Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
+    folders = Counter(path.parent for path in written)
+    lines = [f"{folder}: {count} files" for folder, count in sorted(folders.items())]
+    output.result([str(path) for path in written], "\n".join([*lines, f"{out / 'run.json'} says what ran"]))
 
 
-@app.command("twin", epilog="Example: isoglot languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
+@verb(app, "twin", example="languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
 def twin(
+    *,
     text: Annotated[
         list[str],
         typer.Option("--text", metavar="LANG=PATH", help="Text to make the twin of. May be repeated."),
@@ -145,22 +134,15 @@ def twin(
     ] = 1.0,
     skip_bad: SkipBad = 0,
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Write a text as another language would have it that differs in one known way, with its word alignment.
 
     The twin of en.txt is en-x-shift.txt; en-x-shift.align has the links between words, in the Pharaoh format.
     """
-    from rich.text import Text
-
-    from isoglot.cli.inputs import parse_named
-    from isoglot.languages import twin_code
-    from isoglot.languages.twins import twin_files
+    from isoglot.languages.twins import twin_code, twin_files
     from isoglot.text.formats.malformed import Skip
 
-    output = Output(json=json, quiet=quiet)
     named = parse_named(text)
     facts: dict[str, Any] = {}
     read = [path for paths in named.values() for path in paths]
@@ -168,21 +150,12 @@ def twin(
         for language, paths in named.items():
             code = twin_code(language, kind)
             target = run.folder / f"{code}.txt"
-            report = twin_files(
-                paths,
-                target,
-                language,
-                kind,
-                degree=degree,
-                kept=kept,
-                alignment=None if kind == "frequency" else run.folder / f"{code}.align",
-                seed=seed,
-                skip=Skip(skip_bad),
-                progress=output.progress,
-            )
+            links = None if kind == "frequency" else run.folder / f"{code}.align"
+            how: dict[str, Any] = {"degree": degree, "kept": kept, "seed": seed, "skip": Skip(skip_bad)}
+            report = twin_files(paths, target, language, kind, alignment=links, progress=output.progress, **how)
             facts[code] = {"text": str(run.shown(target)), **report.facts()}
     lines = [f"{fact['text']}: {fact['written']:,} lines, {fact['words']:,} words" for fact in facts.values()]
-    output.result(facts, Text("\n".join([*lines, f"{out / 'run.json'} says what ran"])))
+    output.result(facts, "\n".join([*lines, f"{out / 'run.json'} says what ran"]))
 
 
 # --- showing ---
@@ -216,28 +189,28 @@ def interlinear(row: Sequence[Sentence]) -> RenderableType:
     for sentence in row:
         said = zip(sentence.words, sentence.units, word_glosses(sentence), strict=True)
         pieces = [
-            Text.assemble((word, _colour(unit, clauses)), "\n", (below, "dim"))
+            Text.assemble((word, _color(unit, clauses)), "\n", (below, "dim"))
             for word, unit, below in said
             if unit >= 0
         ]
-        lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _coloured(sentence, clauses)))
+        lines.append(Text.assemble((f"{sentence.language}  ", "bold"), _colored(sentence, clauses)))
         lines.append(Padding(Columns(pieces, padding=(0, 2)), (0, 0, 0, 4)))
     lines.append(Text())
     return Group(*lines)
 
 
-def _coloured(sentence: Sentence, clauses: set[int]) -> Text:
+def _colored(sentence: Sentence, clauses: set[int]) -> Text:
     from rich.text import Text
 
     text = Text()
     for form, first, last in sentence.spans():
-        text.append(form, _colour(sentence.units[first - 1], clauses))
+        text.append(form, _color(sentence.units[first - 1], clauses))
         if last not in sentence.glued:
             text.append(" ")
     return text
 
 
-def _colour(unit: int, clauses: set[int]) -> str:
+def _color(unit: int, clauses: set[int]) -> str:
     """One color for all words of a phrase, in every language, and one for each adverbial; none for function words."""
     from isoglot.languages.meaning import Part
 

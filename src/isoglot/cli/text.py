@@ -1,24 +1,25 @@
-"""``isoglot text``: clean, split, segment and switch text; find test sentences in it; read Wikipedia dumps."""
+"""``isoglot text``: clean, split, segment and code-switch text; find test sentences in it; read Wikipedia dumps."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import MAX_LINE, Debug, FileOut, Json, MaxLine, OptionalOut, Out, Quiet, Seed, Settings
+from isoglot.cli.inputs import parse_named, parse_pairs
+from isoglot.cli.options import MAX_LINE, FileOut, MaxLine, OptionalOut, Out, Seed, Settings, verb
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded
+from isoglot.cli.run_files import recorded, refuse_overwriting
+from isoglot.core.errors import ConfigError
 from isoglot.core.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rich.console import RenderableType
-
     from isoglot.core.config import Config
-    from isoglot.text.formats.malformed import Skip
 
 app = typer.Typer(
     help="Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
@@ -35,29 +36,34 @@ SkipBad = Annotated[
     int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip up to N malformed lines or sentences a language.")
 ]
 Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that share the work.")]
-Compress = Annotated[
-    Literal["none", "gz", "xz", "zst"], typer.Option("--compress", help="How the text that is written is compressed.")
-]
-WordMethod = Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"]
 SegmentOption = Annotated[
-    WordMethod,
+    Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"],
     typer.Option("--segment", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
 ]
 
 
-@app.command("clean", epilog="Example: isoglot text clean --text en=en.txt.xz --out clean/ --set min_characters=20")
-def clean(
-    text: Text,
-    out: Out,
-    settings: Settings = None,
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    workers: Workers = 1,
-    compress: Compress = "none",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+@dataclass(frozen=True)
+class Texts:
+    """Text of one or more languages."""
+
+    text: Text
+    skip_bad: SkipBad = 0
+    max_line: MaxLine = MAX_LINE
+
+
+@dataclass(frozen=True)
+class RewrittenTexts(Texts):
+    """Text of one or more languages that is written anew, one file per language."""
+
+    workers: Workers = 1
+    compress: Annotated[
+        Literal["none", "gz", "xz", "zst"],
+        typer.Option("--compress", help="How the text that is written is compressed."),
+    ] = "none"
+
+
+@verb(app, "clean", example="text clean --text en=en.txt.xz --out clean/ --set min_characters=20")
+def clean(*, texts: RewrittenTexts, out: Out, settings: Settings = None, output: Output) -> None:
     """Normalize text (NFKC, control characters, white space) and drop lines in other scripts and seen before.
 
     Settings: min_script_share of letters in the language's scripts, min_characters, max_characters, and
@@ -67,84 +73,48 @@ def clean(
     from isoglot.text.cleaning.clean import CleanConfig, clean_files
 
     config = build_config(CleanConfig, settings=settings or ())
-
-    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        return clean_files(
-            paths, target, language, config, workers=workers, skip=skip, progress=output.progress
-        ).facts()
-
-    _each_language(Output(json=json, quiet=quiet), text, out, work, config=config, skip_bad=skip_bad, compress=compress)
+    job = _Job(texts, out, output, config=config)
+    job.run(lambda language, paths, target, **how: clean_files(paths, target, language, config, **how))
 
 
-@app.command("declare", epilog="Example: isoglot text declare --text en=wiki.en.txt.xz")
-def declare(text: Text, json: Json = False, quiet: Quiet = False, debug: Debug = False) -> None:
+@verb(app, "declare", example="text declare --text en=wiki.en.txt.xz")
+def declare(*, text: Text, output: Output) -> None:
     """Record of text from elsewhere that no dictionary went into it: no word was replaced by its translation.
 
     The record is FILE.provenance.json, beside the text. Text that isoglot writes has one already. A text without a
     record is of unknown provenance, and every score of words of what is trained on it says so.
     """
-    from rich.text import Text as Line
-
-    from isoglot.cli.inputs import parse_named
     from isoglot.text.provenance import declare as record
 
-    paths = [path for paths in parse_named(text).values() for path in paths]
-    written = [str(record(path)) for path in paths]
-    Output(json=json, quiet=quiet).result({"records": written}, Line("\n".join(f"{path} written" for path in written)))
+    written = [str(record(path)) for paths in parse_named(text).values() for path in paths]
+    output.result({"records": written}, "\n".join(f"{path} written" for path in written))
 
 
-@app.command("sentences", epilog="Example: isoglot text sentences --text de=de.txt --out sentences/")
-def sentences(
-    text: Text,
-    out: Out,
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    workers: Workers = 1,
-    compress: Compress = "none",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+@verb(app, "sentences", example="text sentences --text de=de.txt --out sentences/")
+def sentences(*, texts: RewrittenTexts, out: Out, output: Output) -> None:
     """Write one sentence a line; documents stay apart."""
     from isoglot.text.cleaning.sentence_splitter import LineSplitter
     from isoglot.text.stream import rewrite
 
-    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        splitter = LineSplitter(language)
-        return rewrite(paths, target, splitter, workers=workers, skip=skip, progress=output.progress).facts()
-
-    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
+    job = _Job(texts, out, output)
+    job.run(lambda language, paths, target, **how: rewrite(paths, target, LineSplitter(language), **how))
 
 
-@app.command("segment", epilog="Example: isoglot text segment --text zh=zh.txt --segment jieba --out words/")
-def segment(
-    text: Text,
-    out: Out,
-    segment: SegmentOption = "auto",
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    workers: Workers = 1,
-    compress: Compress = "none",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+@verb(app, "segment", example="text segment --text zh=zh.txt --segment jieba --out words/")
+def segment(*, texts: RewrittenTexts, out: Out, segment: SegmentOption = "auto", output: Output) -> None:
     """Write text with one blank between words and signs."""
     from isoglot.text.cleaning.segmentation import LineSegmenter
     from isoglot.text.stream import rewrite
 
-    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        segmenter = LineSegmenter(language, None if segment == "auto" else segment)
-        return rewrite(paths, target, segmenter, workers=workers, skip=skip, progress=output.progress).facts()
-
-    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, compress=compress)
+    method = None if segment == "auto" else segment
+    job = _Job(texts, out, output)
+    job.run(lambda language, paths, target, **how: rewrite(paths, target, LineSegmenter(language, method), **how))
 
 
-@app.command(
-    "switch", epilog="Example: isoglot text switch --text en=en.txt --dictionary en-fr=en-fr.txt --out switched/"
-)
+@verb(app, "switch", example="text switch --text en=en.txt --dictionary en-fr=en-fr.txt --out switched/")
 def switch(
-    text: Text,
+    *,
+    texts: RewrittenTexts,
     out: Out,
     dictionary: Annotated[
         list[str],
@@ -157,13 +127,7 @@ def switch(
     segment: SegmentOption = "auto",
     settings: Settings = None,
     seed: Seed = 0,
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    workers: Workers = 1,
-    compress: Compress = "none",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Replace words by their translations: the extra anchors of the first paper.
 
@@ -171,57 +135,28 @@ def switch(
     LANG.txt.provenance.json records the dictionaries, so that no score is taken on words seen here;
     LANG.translations.tsv says how often each translation was drawn.
     """
-    from isoglot.cli.inputs import parse_pairs
     from isoglot.core.config import build_config
-    from isoglot.core.errors import InputError
     from isoglot.text.code_switching import SwitchConfig, Switcher, switch_files, write_translations
-    from isoglot.text.formats.dictionary import read_dictionary
-    from isoglot.text.provenance import use_dictionary
 
-    output = Output(json=json, quiet=quiet)
-    values: dict[str, Any] = {} if segment == "auto" else {"segment": segment}
-    config = build_config(SwitchConfig, values=values, settings=settings or ())
+    chosen = {} if segment == "auto" else {"segment": segment}
+    config = build_config(SwitchConfig, values=chosen, settings=settings or ())
     pairs = parse_pairs(dictionary, "--dictionary")
-    entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in pairs.items()}
-    for pair, found in entries.items():
-        if not found:
-            raise InputError(
-                "no entries", remedy="name a dictionary that has some", code="input.empty", file=pairs[pair][0]
-            )
-    used = [
-        each
-        for pair, paths in pairs.items()
-        for path in paths
-        for each in use_dictionary(*pair, path, read_dictionary(path))
-    ]
-    switcher = Switcher(entries, rate=config.rate, cap=config.cap, seed=seed, used=used)
+    switcher = Switcher.read(pairs, rate=config.rate, cap=config.cap, seed=seed)
+    how: dict[str, Any] = {"batch_lines": config.batch_lines, "method": config.segment}
 
-    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        report = switch_files(
-            paths,
-            target,
-            language,
-            switcher,
-            batch_lines=config.batch_lines,
-            method=config.segment,
-            workers=workers,
-            skip=skip,
-            progress=output.progress,
-        )
+    def work(language: str, paths: list[Path], target: Path, **also: Any) -> Any:  # noqa: ANN401 - as _Job.run
+        report = switch_files(paths, target, language, switcher, **how, **also)
         write_translations(target.with_name(f"{language}.translations.tsv"), report)
-        return report.facts()
+        return report
 
     inputs = [path for paths in pairs.values() for path in paths]
-    _each_language(
-        output, text, out, work, config=config, seed=seed, skip_bad=skip_bad, compress=compress, inputs=inputs
-    )
+    _Job(texts, out, output, config=config, seed=seed, inputs=inputs).run(work)
 
 
-@app.command(
-    "overlap", epilog="Example: isoglot text overlap --text en=en.txt --test en=test.conllu --remove --out without/"
-)
+@verb(app, "overlap", example="text overlap --text en=en.txt --test en=test.conllu --remove --out without/")
 def overlap(
-    text: Text,
+    *,
+    texts: RewrittenTexts,
     test: Annotated[
         list[str],
         typer.Option(
@@ -246,19 +181,10 @@ def overlap(
         bool, typer.Option("--remove", help="Write the text without the test sentences to --out.")
     ] = False,
     out: OptionalOut = None,
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    workers: Workers = 1,
-    compress: Compress = "none",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Count the test sentences found in training text, as whole lines and inside paragraphs."""
-    from isoglot.cli.inputs import parse_named
-    from isoglot.core.errors import ConfigError, InputError
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
-    from isoglot.text.formats.test_sentences import held_out_sentences
 
     if remove and out is None:
         raise ConfigError(
@@ -267,53 +193,30 @@ def overlap(
             code="config.missing-option",
         )
     tests = parse_named(test, "--test")
-    texts = parse_named(text)
-    unused = sorted(set(tests) - set(texts))
-    if unused:
-        raise ConfigError(
-            f"--test {unused[0]}=… has no text",
-            remedy=f"give --text {unused[0]}=file.txt as well",
-            code="config.missing-data",
-        )
+    job = _Job(texts, out, output, inputs=[path for paths in tests.values() for path in paths], writes=remove)
+    for code in sorted(set(tests) - set(job.files)):
+        remedy = f"give --text {code}=file.txt as well"
+        raise ConfigError(f"--test {code}=… has no text", remedy=remedy, code="config.missing-data")
+    chosen = None if layout == "auto" else layout
+    given = columns.split(",") if columns else None
 
-    def work(language: str, paths: list[Path], target: Path | None, skip: Skip, output: Output) -> dict[str, Any]:
-        given = columns.split(",") if columns else None
-        sets = {
-            str(path): held_out_sentences(path, language, layout=None if layout == "auto" else layout, columns=given)
-            for path in tests.get(language, [])
-        }
-        finder = OverlapFinder(sets, language, shortest=shortest)
-        for path in tests.get(language, []):
-            if not finder.items[str(path)]:
-                raise InputError("no sentences", remedy="name a test set that has some", code="input.empty", file=path)
-        report = find_overlap(paths, finder, target=target, workers=workers, skip=skip, progress=output.progress)
-        return report.facts()
+    def work(language: str, paths: list[Path], target: Path | None, **how: Any) -> Any:  # noqa: ANN401 - as _Job.run
+        found = OverlapFinder.read(tests.get(language, []), language, shortest=shortest, layout=chosen, columns=given)
+        return find_overlap(paths, found, target=target, **how)
 
-    _each_language(
-        Output(json=json, quiet=quiet),
-        text,
-        out,
-        work,
-        skip_bad=skip_bad,
-        compress=compress,
-        inputs=[path for paths in tests.values() for path in paths],
-        writes=remove,
-    )
+    job.run(work)
 
 
-@app.command("realign-ner", epilog="Example: isoglot text realign-ner --text zh=dev.tsv --segment jieba --out words/")
+@verb(app, "realign-ner", example="text realign-ner --text zh=dev.tsv --segment jieba --out words/")
 def realign_ner(
-    text: Text,
+    *,
+    texts: Texts,
     out: Out,
     segment: SegmentOption = "auto",
     prefix: Annotated[
         bool, typer.Option("--prefix", help="Tokens have their language before them, as in zh:北.")
     ] = False,
-    skip_bad: SkipBad = 0,
-    max_line: MaxLine = MAX_LINE,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Segment tagged sentences anew and move the BIO labels to the new words; each file keeps its name.
 
@@ -321,22 +224,16 @@ def realign_ner(
     """
     from isoglot.text.cleaning.realign_entities import realign_file
 
-    def work(language: str, paths: list[Path], target: Path, skip: Skip, output: Output) -> dict[str, Any]:
-        return realign_file(
-            paths[0],
-            target,
-            language,
-            method=None if segment == "auto" else segment,
-            prefix=language if prefix else None,
-            skip=skip,
-            progress=output.progress,
-        ).facts()
+    def work(language: str, paths: list[Path], target: Path, **how: Any) -> Any:  # noqa: ANN401 - as _Job.run
+        method = None if segment == "auto" else segment
+        return realign_file(paths[0], target, language, method=method, prefix=language if prefix else None, **how)
 
-    _each_language(Output(json=json, quiet=quiet), text, out, work, skip_bad=skip_bad, by_file=True)
+    _Job(texts, out, output, by_file=True).run(work)
 
 
-@app.command("wikipedia", epilog="Example: isoglot text wikipedia enwiki-latest-pages-articles.xml.bz2 --out en.txt")
+@verb(app, "wikipedia", example="text wikipedia enwiki-latest-pages-articles.xml.bz2 --out en.txt")
 def wikipedia(
+    *,
     dump: Annotated[
         Path,
         typer.Argument(metavar="DUMP", help="A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst."),
@@ -357,96 +254,81 @@ def wikipedia(
     ] = None,
     max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Write the articles of a Wikipedia dump as text: one sentence a line, a blank line between articles.
 
     Templates, tables, footnotes, files, formulas and headings are removed; redirects, disambiguation pages and lists
     are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.
     """
-    from isoglot.cli.run_files import refuse_overwriting
     from isoglot.text.formats.wikipedia import extract_wikipedia
 
-    output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [dump])
-    report = extract_wikipedia(
-        dump,
-        out,
-        lang,
-        min_words=min_words,
-        max_articles=max_articles,
-        max_sentences=sentences,
-        workers=workers,
-        progress=output.progress,
-    ).facts()
+    limits: dict[str, Any] = {"min_words": min_words, "max_articles": max_articles, "max_sentences": sentences}
+    report = extract_wikipedia(dump, out, lang, **limits, workers=workers, progress=output.progress).facts()
     output.result({"out": str(out), **report}, _table({str(out): report}))
 
 
-# --- what the commands share ---
+# --- shared by the verbs ---
 
 
-def _each_language(
-    output: Output,
-    text: Sequence[str],
-    out: Path | None,
-    work: Callable[..., dict[str, Any]],
-    *,
-    config: Config | None = None,
-    seed: int = 0,
-    skip_bad: int = 0,
-    compress: str = "none",
-    inputs: Sequence[Path] = (),
-    writes: bool = True,
-    by_file: bool = False,
-) -> None:
-    """Do the work on the files of each language (or on each file), keep the run record and show the reports."""
-    from isoglot.cli.inputs import parse_named
-    from isoglot.core.files import write_json
-    from isoglot.text.formats.malformed import Skip
+@dataclass(frozen=True)
+class _Job:
+    """Work on the text of each language, or on each file (``by_file``), with a run record and a report."""
 
-    texts = parse_named(list(text))
-    ending = ".txt" if compress == "none" else f".txt.{compress}"
-    jobs = (
-        [(path.name, language, [path]) for language, paths in texts.items() for path in paths]
-        if by_file
-        else [(language + ending, language, paths) for language, paths in texts.items()]
-    )
-    _refuse_clashes([name for name, _, _ in jobs], texts, out if writes else None)
-    reports: dict[str, dict[str, Any]] = {}
-    read = [*inputs, *(path for paths in texts.values() for path in paths)]
-    with recorded(out, read, seed=seed, config=config, writes=[*(name for name, _, _ in jobs), "report.json"]) as run:
-        for name, language, paths in jobs:
-            skip = Skip(skip_bad)
-            target = run.folder / name if run is not None and writes else None
-            report = work(language, paths, target, skip, output)
-            reports[name if by_file else language] = report | {"skipped": skip.count}
-            if skip.first is not None:
-                output.say(f"{language}: {skip.count} skipped, the first: {skip.first}")
-        if run is not None:
-            write_json(run.folder / "report.json", reports)
-    output.result(reports, _table(reports))
+    texts: Texts
+    out: Path | None
+    output: Output
+    config: Config | None = None
+    seed: int = 0
+    inputs: Sequence[Path] = ()
+    writes: bool = True
+    by_file: bool = False
 
+    @cached_property
+    def files(self) -> dict[str, list[Path]]:
+        """The files of each language."""
+        return parse_named(self.texts.text)
 
-def _refuse_clashes(names: Sequence[str], texts: Mapping[str, Sequence[Path]], out: Path | None) -> None:
-    """What is read must not be written, and nothing twice."""
-    from isoglot.cli.run_files import refuse_overwriting
-    from isoglot.core.errors import ConfigError
+    def run(self, work: Callable[..., Any]) -> None:
+        """Call ``work(language, paths, target, ...)``, which returns a report, for each of them; show the reports."""
+        from isoglot.core.files import write_json
+        from isoglot.text.formats.malformed import Skip
 
-    if out is None:
-        return
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(
-                f"two files are named {name}",
-                remedy="do them one at a time, into folders of their own",
-                code="config.duplicate",
-            )
-    refuse_overwriting((out / name for name in names), (path for paths in texts.values() for path in paths))
+        named = self._named()
+        reports: dict[str, dict[str, Any]] = {}
+        how = {"workers": self.texts.workers} if isinstance(self.texts, RewrittenTexts) else {}
+        read = [*self.inputs, *(path for paths in self.files.values() for path in paths)]
+        writes = [*named, "report.json"]
+        if self.out is not None and self.writes:
+            refuse_overwriting([self.out / name for name in named], read)
+        with recorded(self.out, read, seed=self.seed, config=self.config, writes=writes) as run:
+            for name, (language, paths) in named.items():
+                skip = Skip(self.texts.skip_bad)
+                target = run.folder / name if run is not None and self.writes else None
+                report = work(language, paths, target, skip=skip, progress=self.output.progress, **how)
+                reports[name if self.by_file else language] = report.facts() | {"skipped": skip.count}
+                if skip.first is not None:
+                    self.output.say(f"{language}: {skip.count} skipped, the first: {skip.first}")
+            if run is not None:
+                write_json(run.folder / "report.json", reports)
+        self.output.result(reports, _table(reports))
+
+    def _named(self) -> dict[str, tuple[str, list[Path]]]:
+        """The language and the files of what is written, by its name."""
+        compress = getattr(self.texts, "compress", "none")
+        ending = ".txt" if compress == "none" else f".txt.{compress}"
+        found: dict[str, tuple[str, list[Path]]] = {}
+        for code, paths in self.files.items():
+            for name, used in [(path.name, [path]) for path in paths] if self.by_file else [(code + ending, paths)]:
+                if name in found:
+                    remedy = "do them one at a time, into folders of their own"
+                    raise ConfigError(f"two files are named {name}", remedy=remedy, code="config.duplicate")
+                found[name] = code, used
+        return found
 
 
-def _table(reports: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+def _table(reports: Mapping[str, Mapping[str, Any]]) -> Table:
     """Reports side by side: a column for each."""
     flat = [dict(_flat(report)) for report in reports.values()]
     names = dict.fromkeys(name for report in flat for name in report)
@@ -454,13 +336,10 @@ def _table(reports: Mapping[str, Mapping[str, Any]]) -> RenderableType:
 
 
 def _flat(report: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    rows = []
+    rows: list[tuple[str, Any]] = []
     for key, value in report.items():
-        rows += (
-            _flat(value, f"{before}{key} ")
-            if isinstance(value, dict)
-            else [(f"{before}{key}".replace("_", " "), value)]
-        )
+        name = f"{before}{key}".replace("_", " ")
+        rows += _flat(value, f"{name} ") if isinstance(value, dict) else [(name, value)]
     return rows
 
 

@@ -28,16 +28,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.segmentation import Method, segmenter, word_method, word_spans
+from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.lines import line_writer
 from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.provenance import derived, use_entries, without_words
-from isoglot.text.stream import read_stream, stream_writer
+from isoglot.text.provenance import use_dictionary, use_entries, without_words
+from isoglot.text.stream import Report, read_stream, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ class SwitchConfig(Config):
 
 
 @dataclass
-class SwitchReport:
+class SwitchReport(Report):
     """Counts of what was replaced in the text of one language."""
 
     lines: int = 0
@@ -77,19 +78,11 @@ class SwitchReport:
     translations: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """How often each (dictionary word, language, translation) was drawn."""
 
-    def add(self, other: SwitchReport) -> None:
-        """Add the counts of another report."""
-        for name in ("lines", "words", "with_entry", "replaced", "capped", "unchanged"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.translations.update(other.translations)
-
     def facts(self) -> dict[str, Any]:
         """The report for JSON, without the translations."""
-        names = ("lines", "words", "with_entry", "replaced", "capped", "unchanged")
-        return {name: getattr(self, name) for name in names} | {
-            "rate": self.replaced / self.with_entry if self.with_entry else 0.0,
-            "share": self.replaced / self.words if self.words else 0.0,
-        }
+        shares = {"rate": (self.replaced, self.with_entry), "share": (self.replaced, self.words)}
+        counts = {key: value for key, value in vars(self).items() if key != "translations"}
+        return counts | {name: part / whole if whole else 0.0 for name, (part, whole) in shares.items()}
 
 
 class Candidate(NamedTuple):
@@ -265,6 +258,33 @@ class Switcher:
         self.rule = CodeSwitchingRule(entries)
         self._entries = {language: _Entries(self.rule, language) for language in self.rule.languages}
 
+    @classmethod
+    def read(
+        cls,
+        dictionaries: Mapping[tuple[str, str], Sequence[str | Path]],
+        *,
+        rate: float = 0.3,
+        cap: float | None = 0.15,
+        seed: int = 0,
+    ) -> Switcher:
+        """Read the dictionaries of language pairs from files.
+
+        Raises:
+            ConfigError: The rule refuses a dictionary, or a share is not between 0 and 1.
+            InputError: A dictionary is malformed or has no entries.
+            StorageError: A file cannot be read.
+        """
+        entries: dict[tuple[str, str], list[Entry]] = {}
+        used: list[UsedDictionary] = []
+        for pair, paths in dictionaries.items():
+            found = {path: list(read_dictionary(path)) for path in paths}
+            entries[pair] = [entry for each in found.values() for entry in each]
+            used += [one for path, each in found.items() for one in use_dictionary(*pair, path, each)]
+            if not entries[pair]:
+                remedy = "name a dictionary that has some"
+                raise InputError("no entries", remedy=remedy, code="input.empty", file=paths[0])
+        return cls(entries, rate=rate, cap=cap, seed=seed, used=used)
+
     @property
     def languages(self) -> list[str]:
         """The languages whose text it can switch."""
@@ -432,11 +452,7 @@ def switch_files(
         "words_by": method or word_method(language),
         "dictionaries": without_words(switcher.used),
     }
-    provenance = derived(paths, step, switcher.used)
-    with (
-        stream_writer(target, provenance) as writer,
-        progress.task(f"switch {language}", total=None, unit="lines") as task,
-    ):
+    with rewriting(paths, target, step, dictionaries=switcher.used, progress=progress) as (writer, task):
         for lines, counts in map_chunks(work, batches, workers=workers):
             writer.write_all(lines)
             report.add(counts)

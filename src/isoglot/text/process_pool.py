@@ -23,6 +23,7 @@ from isoglot.core.errors import ConfigError, IsoglotError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+ItemT = TypeVar("ItemT")
 ChunkT = TypeVar("ChunkT")
 ResultT = TypeVar("ResultT")
 
@@ -35,19 +36,26 @@ class WorkerError(IsoglotError):
     code = "worker"
 
 
-def chunks_of(texts: Iterable[str], *, lines: int = 4096, characters: int = 1 << 18) -> Iterator[list[str]]:
+def chunks_of(
+    texts: Iterable[ItemT],
+    *,
+    lines: int = 4096,
+    characters: int = 1 << 18,
+    length: Callable[[ItemT], int] = len,  # type: ignore[assignment]
+) -> Iterator[list[ItemT]]:
     """Divide lines into chunks of about half a megabyte.
 
     Args:
         texts: The lines.
         lines: Maximum number of lines of a chunk.
         characters: A chunk with this many characters is complete.
+        length: The number of characters of an item.
     """
-    chunk: list[str] = []
+    chunk: list[ItemT] = []
     size = 0
     for text in texts:
         chunk.append(text)
-        size += len(text)
+        size += length(text)
         if len(chunk) == lines or size >= characters:
             yield chunk
             chunk, size = [], 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.formats.lines import read_lines
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from isoglot.core.progress import Task
     from isoglot.text.formats.lines import LineWriter
     from isoglot.text.formats.malformed import Skip
-    from isoglot.text.provenance import Provenance, Step
+    from isoglot.text.provenance import Provenance, Step, UsedDictionary
 
 
 def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Iterator[str]:
@@ -93,9 +94,46 @@ class StreamWriter:
             self.write(line)
 
 
+@contextmanager
+def rewriting(
+    paths: Sequence[str | Path],
+    target: str | Path,
+    step: Step,
+    *,
+    dictionaries: Iterable[UsedDictionary] = (),
+    progress: Progress = SILENT,
+) -> Iterator[tuple[StreamWriter, Task]]:
+    """Open a file for text derived from others by a step, with its provenance and a progress task.
+
+    Raises:
+        CorruptFileError: A file has changed since its record was written.
+        StorageError: A file cannot be read or written.
+    """
+    label = f"{step['step']} {step['language']}"
+    with (
+        stream_writer(target, derived(paths, step, dictionaries)) as writer,
+        progress.task(label, total=None, unit="lines") as task,
+    ):
+        yield writer, task
+
+
 @dataclass
-class RewriteReport:
+class Report:
     """Counts of what was read and written."""
+
+    def facts(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return asdict(self)
+
+    def add(self, other: Self) -> None:
+        """Add the counts of another report."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+
+@dataclass
+class RewriteReport(Report):
+    """Counts of lines, words and documents."""
 
     lines: int = 0
     written: int = 0
@@ -105,10 +143,6 @@ class RewriteReport:
     documents: int = 0
     skipped: int = 0
     """Malformed lines."""
-
-    def facts(self) -> dict[str, int]:
-        """The report as JSON values."""
-        return asdict(self)
 
 
 class LineWork(Protocol):
@@ -154,8 +188,7 @@ def rewrite(
             yield line
 
     work([])  # missing libraries are reported before anything is written
-    provenance, label = derived(paths, work.step), f"{work.step['step']} {work.step['language']}"
-    with stream_writer(target, provenance) as writer, progress.task(label, total=None, unit="lines") as task:
+    with rewriting(paths, target, work.step, progress=progress) as (writer, task):
         for lines in map_chunks(work, chunks_of(counted()), workers=workers):
             writer.write_all(lines)
             report.words += sum(line.count(" ") + 1 for line in lines if line)

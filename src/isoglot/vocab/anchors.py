@@ -18,6 +18,7 @@ from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.provenance import use_dictionary, without_words
+from isoglot.vocab.shards import Shards
 from isoglot.vocab.survey import text_lines
 
 if TYPE_CHECKING:
@@ -272,6 +273,26 @@ def _pair(
         false_friends=tuple(example(index, vocabulary.word(index) or "") for index in judged["false"][:top]),
         top=tuple(example(index, vocabulary.pieces[index]) for index in best[:top].tolist()),
     )
+
+
+def count_shards(vocabulary: Vocabulary, language: str, folders: Sequence[str | Path]) -> np.ndarray:
+    """Count the ids of shards of a language (V).
+
+    Raises:
+        ConfigError: They are of another language or were made with another vocabulary.
+        CorruptFileError: A file has another size than when it was written.
+    """
+    opened = [Shards.open(folder, check="sizes") for folder in folders]
+    for shards in opened:
+        shards.check_vocabulary(vocabulary)
+        if shards.language != language:
+            raise ConfigError(
+                f"the shards in {shards.folder} are {shards.language}, not {language}",
+                remedy="name their own language",
+                code="config.other-language",
+            )
+    total: np.ndarray = sum(shards.counts() for shards in opened)  # type: ignore[assignment]
+    return total
 
 
 def count_tokens(

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from isoglot.core.errors import InputError
+from isoglot.text.process_pool import chunks_of
 from isoglot.vocab.subword_scheme import MARK, Normalization, literal, normal_form
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class LineEncoder:
         return [b"".join(self._ask(list(_parts(chunks)))) for chunks in chunks_of]
 
     def _ask(self, lines: Sequence[str]) -> list[bytes]:
-        batches = list(_batches(lines))
+        batches = list(chunks_of(lines, lines=len(lines) + 1, characters=_BATCH))
         encoded: list[bytes] = []
         ask = partial(self._tokenizer.encode_batch_fast, add_special_tokens=False)
         for encodings in ahead(ask, batches) if len(batches) > 1 else map(ask, batches):
@@ -202,20 +203,6 @@ def ahead(work: Callable[[ItemT], ResultT], items: Iterable[ItemT]) -> Iterator[
                 yield last.result()
         if running is not None:
             yield running.result()
-
-
-def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Batches of lines of bounded size."""
-    batch: list[str] = []
-    length = 0
-    for line in lines:
-        batch.append(line)
-        length += len(line)
-        if length >= _BATCH:
-            yield batch
-            batch, length = [], 0
-    if batch:
-        yield batch
 
 
 def _parts(chunks: Sequence[str]) -> Iterator[str]:

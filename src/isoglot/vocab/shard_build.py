@@ -25,7 +25,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.processing import processing_left
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.plain import check_text
-from isoglot.text.process_pool import map_chunks
+from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived, merged
 from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
@@ -56,7 +56,7 @@ def build_shards(
     dev_share: float = 0.01,
     seed: int = 0,
     resume: bool = True,
-    workers: int = 1,
+    workers: int | None = 1,
     progress: Progress = SILENT,
 ) -> Shards:
     """Build token shards from text.
@@ -77,7 +77,7 @@ def build_shards(
         seed: Random seed of the split.
         resume: Resume an interrupted build of the same text; otherwise start again.
         workers: Number of processes, which does not change the result. More than 1 needs an importable main module, as
-            in Python's multiprocessing.
+            in Python's multiprocessing. None: chosen by the size of the text.
         progress: Progress reporter.
 
     Raises:
@@ -113,7 +113,8 @@ def build_shards(
     ):
         writer = _Writer(folder, recipe, state, stack)
         task.advance(state.done)
-        for block, encoded in _encoded(_blocks(paths, sentences, state.done, dev_share, seed), work, workers):
+        blocks = _blocks(paths, sentences, state.done, dev_share, seed)
+        for block, encoded in _encoded(blocks, work, workers or workers_for(paths)):
             writer.append(block, encoded)
             task.advance(len(block))
             task.note(f"{state.tokens:,} tokens")
@@ -161,16 +162,7 @@ def _blocks(
 ) -> Iterator[list[_Sentence]]:
     """Blocks of sentences that fit in memory, after the finished ones."""
     source = islice(_sentences(paths, dev_share, seed), skip, sentences)
-    block: list[_Sentence] = []
-    length = 0
-    for sentence in source:
-        block.append(sentence)
-        length += len(sentence.text)
-        if length >= _BLOCK or len(block) >= _BLOCK_LINES:
-            yield block
-            block, length = [], 0
-    if block:
-        yield block
+    return chunks_of(source, lines=_BLOCK_LINES, characters=_BLOCK, length=lambda sentence: len(sentence.text))
 
 
 def _sentences(paths: Sequence[Path], dev_share: float, seed: int) -> Iterator[_Sentence]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.artifact import read_index_file
-from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, nearest_name, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, check_name
 from isoglot.core.files import check_file
 from isoglot.text.provenance import Provenance
 
@@ -190,6 +190,15 @@ class Shards:
                 total += np.bincount(ids[start : start + 2**24], minlength=len(total))
         return total
 
+    def types(self) -> int:
+        """The number of ids that occur."""
+        return int((self.counts() > 0).sum())
+
+    def facts(self) -> dict[str, Any]:
+        """Folder, language, counts and sources, as JSON values."""
+        keys = ("language", "domain", "counts", "window", "dtype", "vocabulary", "sources")
+        return {"folder": str(self.folder), **{key: self.index.get(key) for key in keys}}
+
     def check_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Check that the shards were built with a vocabulary.
 
@@ -207,10 +216,7 @@ class Shards:
     def _array(self, split: Split, part: str, dtype: str) -> np.ndarray:
         import numpy as np
 
-        if split not in SPLITS:
-            raise ConfigError(
-                f"no split {shown(split)}", remedy=nearest_name(split, SPLITS), code="config.unknown-name"
-            )
+        check_name("split", split, SPLITS)
         path = self.folder / file_name(split, part)
         if not path.stat().st_size:  # an empty file cannot be mapped
             return np.zeros(0, dtype=dtype)

@@ -13,18 +13,19 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, nearest_name
 from isoglot.core.files import file_hash
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.processing import Segmentation, TextProcessing, processing_left, recorded_processing
-from isoglot.text.cleaning.segmentation import segmenter
+from isoglot.text.cleaning.segmentation import segmenter, word_method
 from isoglot.text.provenance import Provenance, derived, merged
 from isoglot.vocab.sharing import Grading, Type, choose_anchors, disjoint, friends_of, graded, lay_out, union
 from isoglot.vocab.subword_scheme import (
@@ -154,28 +155,11 @@ Counted = Literal["subwords", "merges"]
 """What the size counts: all subwords, or the merges of BPE, as in the papers' "80k BPE codes"."""
 
 
-def train_vocabulary(
-    texts: Mapping[str, Sequence[str | Path]],
-    *,
-    mode: TrainedMode,
-    size: int,
-    count: Counted = "subwords",
-    model: ModelName = "bpe",
-    exponent: float = 0.7,
-    coverage: float = 0.9995,
-    unknown: Unknown | None = None,
-    normalization: Normalization = "nfc",
-    segmentation: Mapping[str, Segmentation] | None = None,
-    grading: Grading | None = None,
-    sentences: int | None = None,
-    seed: int = 0,
-    progress: Progress = SILENT,
-) -> Vocabulary:
-    """Train a vocabulary.
+@dataclass(frozen=True, kw_only=True)
+class VocabularyConfig:
+    """Settings of a vocabulary.
 
     Args:
-        texts: Files of each language, with one sentence or paragraph per line. If they were cleaned or segmented,
-            according to their provenance, the vocabulary does the same to other text of the language.
         mode: How languages share ids.
         size: The size of a joint vocabulary, or of each language (the first paper's 80k joint and 40k/40k).
         count: What the size counts: all subwords, including special tokens, bytes and characters; or the merges of BPE,
@@ -190,7 +174,67 @@ def train_vocabulary(
         grading: For graded: which anchors stay shared.
         sentences: Use the first N lines of each language. Default: all.
         seed: Random seed of the sampling.
+
+    Raises:
+        ConfigError: An unknown name, or settings that exclude each other.
+    """
+
+    mode: TrainedMode
+    size: int
+    count: Counted = "subwords"
+    model: ModelName = "bpe"
+    exponent: float = 0.7
+    coverage: float = 0.9995
+    unknown: Unknown | None = None
+    normalization: Normalization = "nfc"
+    segmentation: Mapping[str, Segmentation] | None = None
+    grading: Grading | None = None
+    sentences: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.unknown is None:
+            object.__setattr__(self, "unknown", "unk" if self.model == "wordpiece" else "bytes")
+        for name, known in (("mode", TrainedMode), ("model", ModelName), ("unknown", Unknown), ("count", Counted)):
+            check_name(name, getattr(self, name), get_args(known))
+        takes = "takes" if self.grading is None else "has no"
+        bytes_of_wordpiece = self.model == "wordpiece" and self.unknown == "bytes"
+        for wrong, problem, remedy in (
+            (
+                (self.mode == "graded") != (self.grading is not None),
+                f"mode {self.mode} {takes} anchors to keep",
+                "name the anchors to keep with mode graded, and only there",
+            ),
+            (
+                self.count == "merges" and self.model != "bpe",
+                f"{self.model} has no merges to count",
+                "count subwords, or choose model bpe",
+            ),
+            (
+                bytes_of_wordpiece,
+                "WordPiece cannot encode unknown characters as bytes",
+                "choose unknown unk, or another model",
+            ),
+        ):
+            if wrong:
+                raise ConfigError(problem, remedy=remedy, code="config.conflicting-options")
+
+
+def train_vocabulary(
+    texts: Mapping[str, Sequence[str | Path]],
+    config: VocabularyConfig | None = None,
+    *,
+    progress: Progress = SILENT,
+    **settings: Any,  # noqa: ANN401 - the fields of the config
+) -> Vocabulary:
+    """Train a vocabulary.
+
+    Args:
+        texts: Files of each language, with one sentence or paragraph per line. If they were cleaned or segmented,
+            according to their provenance, the vocabulary does the same to other text of the language.
+        config: The settings.
         progress: Progress reporter.
+        **settings: The settings as keyword arguments, instead of ``config``: see :class:`VocabularyConfig`.
 
     Raises:
         ConfigError: Conflicting options, dictionaries or texts, or a size that is too small.
@@ -198,50 +242,44 @@ def train_vocabulary(
         InputError: A language has no text, or a file is not text.
         StorageError: A file cannot be read.
     """
-    unknown = unknown or ("unk" if model == "wordpiece" else "bytes")
-    _check(texts, mode, model, unknown, grading, count)
+    config = config or VocabularyConfig(**settings)
+    if not texts:
+        raise ConfigError("no text", remedy="name a file for each language", code="config.missing-data")
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
-    if grading is not None:
-        friends_of(grading, list(paths))  # checks the dictionaries before any work
-    processing = processing_of(paths, segmentation or {})
+    if config.grading is not None:
+        friends_of(config.grading, list(paths))  # checks the dictionaries before any work
+    processing = processing_of(paths, config.segmentation or {})
     lines = {
-        code: partial(text_lines, files, sentences, processing_left(files, processing[code]))
+        code: partial(text_lines, files, config.sentences, processing_left(files, processing[code]))
         for code, files in paths.items()
     }
     surveys = _surveyed(paths, lines, progress)
-    learner = _Learner(size, model, unknown, normalization, coverage, count)
+    learner = _Learner(config)
+    recorded = ("model", "size", "count", "unknown", "normalization", "coverage", "exponent", "sentences", "seed")
     about: dict[str, Any] = {
-        "model": model,
-        "size": size,
-        "count": count,
-        "unknown": unknown,
-        "normalization": normalization,
-        "coverage": coverage,
-        "exponent": exponent if mode == "joint" else None,
-        "sentences": sentences,
-        "seed": seed,
+        **{name: getattr(config, name) for name in recorded},
         "texts": {
             code: [{"file": path.name, "sha256": file_hash(path)} for path in files] for code, files in paths.items()
         },
         "provenance": derived(path for files in paths.values() for path in files).facts(),
         "sample": {code: {"lines": found.lines, "every": found.every} for code, found in surveys.items()},
     }
-    if mode == "joint":
-        rates = sampling_rates({code: found.lines for code, found in surveys.items()}, exponent)
+    if config.mode == "joint":
+        rates = sampling_rates({code: found.lines for code, found in surveys.items()}, config.exponent)
         fields, every = learner.learn(
-            lambda: chain.from_iterable(thinned(lines[code](), rates[code], seed, code) for code in paths),
+            lambda: chain.from_iterable(thinned(lines[code](), rates[code], config.seed, code) for code in paths),
             list(surveys.values()),
             label="all languages",
             progress=progress,
         )
         about["learned"] = {code: {"every": every} for code in paths}
-        return _joint(assemble(model, normalization, fields), surveys, processing, about)
+        return _joint(assemble(config.model, config.normalization, fields), surveys, processing, about)
+    about |= {"exponent": None, "learned": {}}
     learned: dict[str, dict[str, Any]] = {}
-    about["learned"] = {}
     for code in paths:
         learned[code], every = learner.learn(lines[code], [surveys[code]], label=code, progress=progress)
         about["learned"][code] = {"every": every}
-    return _shared(mode, model, normalization, learned, surveys, grading, processing, about)
+    return _shared(config, learned, surveys, processing, about)
 
 
 def _surveyed(
@@ -286,42 +324,22 @@ def processing_of(
     return found
 
 
-def _check(
-    texts: Mapping[str, Sequence[str | Path]],
-    mode: TrainedMode,
-    model: ModelName,
-    unknown: Unknown,
-    grading: Grading | None,
-    count: Counted,
-) -> None:
-    options = (mode, TrainedMode, "mode"), (model, ModelName, "model"), (unknown, Unknown, "unknown")
-    for value, known, what in (*options, (count, Counted, "count")):
-        if value not in get_args(known):
-            raise ConfigError(
-                f"no {what} {shown(value)}",
-                remedy=nearest_name(str(value), get_args(known)),
-                code="config.unknown-name",
-            )
-    if not texts:
-        raise ConfigError("no text", remedy="name a file for each language", code="config.missing-data")
-    if (mode == "graded") != (grading is not None):
-        raise ConfigError(
-            f"mode {mode} {'takes' if grading is None else 'has no'} anchors to keep",
-            remedy="name the anchors to keep with mode graded, and only there",
-            code="config.conflicting-options",
-        )
-    if count == "merges" and model != "bpe":
-        raise ConfigError(
-            f"{model} has no merges to count",
-            remedy="count subwords, or choose model bpe",
-            code="config.conflicting-options",
-        )
-    if model == "wordpiece" and unknown == "bytes":
-        raise ConfigError(
-            "WordPiece cannot encode unknown characters as bytes",
-            remedy="choose unknown unk, or another model",
-            code="config.conflicting-options",
-        )
+def parse_segmentation(values: Iterable[str], languages: Iterable[str]) -> dict[str, Segmentation]:
+    """How each language is segmented: ``zh=jieba``, or a method for all languages that none is named for.
+
+    >>> parse_segmentation(["zh=auto", "unicode"], ["en", "zh"])
+    {'en': 'unicode', 'zh': 'jieba'}
+
+    Raises:
+        ConfigError: There is no such method or language.
+    """
+    found: dict[str, Segmentation] = {}
+    for value in sorted(values, key=lambda value: "=" in value):
+        name, _, method = value.rpartition("=")
+        check_name("segmentation", method, (*get_args(Segmentation), "auto"))
+        for code in [language_code(name)] if name else languages:
+            found[code] = word_method(code) if method == "auto" else cast("Segmentation", method)
+    return found
 
 
 # --- learning ---
@@ -330,18 +348,10 @@ def _check(
 class _Learner:
     """Trainer of the subwords of a text, with ``tokenizers``."""
 
-    def __init__(
-        self,
-        size: int,
-        model: ModelName,
-        unknown: Unknown,
-        normalization: Normalization,
-        coverage: float,
-        count: Counted = "subwords",
-    ) -> None:
-        self.size, self.model, self.unknown, self.count = size, model, unknown, count
-        self.normalization: Normalization = normalization
-        self.coverage = coverage
+    def __init__(self, config: VocabularyConfig) -> None:
+        self.config = config
+        self.model = config.model
+        self.bytes = BYTES if config.unknown == "bytes" else ()
 
     def learn(
         self, lines: Callable[[], Iterator[str]], surveys: Sequence[Survey], *, label: str, progress: Progress
@@ -357,12 +367,13 @@ class _Learner:
         from tokenizers import Tokenizer, pre_tokenizers
 
         letters = self.letters(surveys)
-        reserved = len(SPECIAL) + (len(BYTES) if self.unknown == "bytes" else 0)
+        reserved = len(SPECIAL) + len(self.bytes)
         needed = reserved + len(letters) * (2 if self.model == "wordpiece" else 1)
-        size = self.size + (needed if self.count == "merges" else 0)
+        asked = self.config.size
+        size = asked + (needed if self.config.count == "merges" else 0)
         if size <= needed:
             raise ConfigError(
-                f"size {self.size} leaves no room beside {reserved} reserved subwords and {len(letters)} characters",
+                f"size {asked} leaves no room beside {reserved} reserved subwords and {len(letters)} characters",
                 remedy=f"choose more than {needed}, or a lower coverage",
                 code="config.invalid-value",
             )
@@ -371,8 +382,8 @@ class _Learner:
             task.advance(len(counts))
         if self.model == "unigram":  # its trainer adds every character of the text
             counts = only(letters, counts)
-        tokenizer = Tokenizer(empty_model(self.model, self.unknown))
-        tokenizer.normalizer = normalizer(self.normalization)
+        tokenizer = Tokenizer(empty_model(self.model, "bytes" if self.bytes else "unk"))
+        tokenizer.normalizer = normalizer(self.config.normalization)
         splitter = word_splitter(self.model)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([splitter, pre_tokenizers.PreTokenizer.custom(Repeated())])
         with progress.task(f"{label}: learning", total=None, unit="pieces") as task:
@@ -385,27 +396,26 @@ class _Learner:
 
     def letters(self, surveys: Sequence[Survey]) -> list[str]:
         """The alphabet in normal form, with the mark."""
-        form = normal_form(self.normalization)
+        form = normal_form(self.config.normalization)
         found: set[str] = set()
         for seen in surveys:
             marked = (MARK + form(text).replace(" ", MARK) for text in blocks(seen.sample))
-            found.update(alphabet(marked, self.coverage))
+            found.update(alphabet(marked, self.config.coverage))
         return sorted(found | {MARK})
 
     def trainer(self, letters: list[str], size: int) -> Any:  # noqa: ANN401 - tokenizers has no common public type
         from tokenizers import trainers
 
         if self.model == "unigram":
-            size -= len(BYTES) if self.unknown == "bytes" else 0
             return trainers.UnigramTrainer(
-                vocab_size=size,
+                vocab_size=size - len(self.bytes),
                 special_tokens=list(SPECIAL),
                 unk_token=SPECIAL[1],
                 initial_alphabet=letters,
                 show_progress=False,
             )
         kind = trainers.BpeTrainer if self.model == "bpe" else trainers.WordPieceTrainer
-        reserved = [*SPECIAL, *(BYTES if self.unknown == "bytes" else ())]
+        reserved = [*SPECIAL, *self.bytes]
         if self.model == "wordpiece":  # first, so that their ids, which break ties, do not depend on a hash
             reserved += [CONTINUES + letter for letter in letters]
         return kind(
@@ -420,9 +430,9 @@ class _Learner:
         """The fields in a deterministic order, with the bytes that the trainer of Unigram omits."""
         if self.model == "unigram":
             scores = settled(dict(fields["vocab"][len(SPECIAL) :]))
-            extra = dict.fromkeys(BYTES if self.unknown == "bytes" else (), min(scores.values()))
+            extra = dict.fromkeys(self.bytes, min(scores.values()))
             fields["vocab"] = [*fields["vocab"][: len(SPECIAL)], *map(list, (extra | scores).items())]
-            fields["byte_fallback"] = self.unknown == "bytes"
+            fields["byte_fallback"] = bool(self.bytes)
         return fields
 
 
@@ -480,24 +490,24 @@ def _joint(
 
 
 def _shared(
-    mode: TrainedMode,
-    model: ModelName,
-    normalization: Normalization,
+    config: VocabularyConfig,
     learned: Mapping[str, Mapping[str, Any]],
     surveys: Mapping[str, Survey],
-    grading: Grading | None,
     processing: Mapping[str, TextProcessing],
     about: dict[str, Any],
 ) -> Vocabulary:
     """Combine the models of the languages to one vocabulary."""
     import numpy as np
 
+    made = partial(assemble, config.model, config.normalization)
+    grading = config.grading
+
     pieces = {code: _pieces(fields) for code, fields in learned.items()}
     counted: dict[str, dict[str, int]] = {}
     for code, fields in learned.items():
-        counts = count_ids(assemble(model, normalization, fields), surveys[code].sample)
+        counts = count_ids(made(fields), surveys[code].sample)
         counted[code] = dict(zip([*SPECIAL, *pieces[code]], counts.tolist(), strict=True))
-    share = {"union": union, "disjoint": disjoint}.get(mode)
+    share = {"union": union, "disjoint": disjoint}.get(config.mode)
     if grading is not None:
         kept, friends = choose_anchors(grading, pieces, counted)
         share = graded(kept)
@@ -512,11 +522,9 @@ def _shared(
         members[code] = np.array([code in kind.languages for kind in types])
         totals[code] = np.zeros(len(types), dtype=np.int64)
         totals[code][list(ids[code].values())] = [counted[code][piece] for piece in ids[code]]
-    views = {
-        code: assemble(model, normalization, _view(fields, types, code)).to_str() for code, fields in learned.items()
-    }
+    views = {code: made(_view(fields, types, code)).to_str() for code, fields in learned.items()}
     return Vocabulary(
-        mode=mode,
+        mode=config.mode,
         languages=list(pieces),
         views=views,
         members=members,

@@ -28,6 +28,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
@@ -45,7 +46,7 @@ from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.run import renewed_folder
 from isoglot.text.cleaning.processing import TextProcessing
-from isoglot.text.provenance import Provenance, unknown
+from isoglot.text.provenance import Provenance, unknown, without_words
 from isoglot.vocab.exported_processing import PROCESSING_FORM, ExportedText, exported_text
 from isoglot.vocab.external_tokenizer import RowLayout, Side, open_given, parse_tokenizer, row_layout
 from isoglot.vocab.line_encoder import LineEncoder, LineTokenizer, id_type
@@ -422,6 +423,23 @@ class Vocabulary:
         if "provenance" in self.about:
             return Provenance.from_facts(self.about["provenance"])
         return unknown(str(self.about.get("tokenizer", f"{self.mode} vocabulary")))
+
+    def facts(self) -> dict[str, Any]:
+        """Size, languages, anchors, text processing and dictionaries, as JSON values."""
+        return {
+            "mode": self.mode,
+            "size": len(self),
+            "hash": self.hash,
+            "languages": {code: len(self.ids_of(code)) for code in self.languages},
+            "anchors": {
+                f"{one}-{other}": len(self.anchors(one, other)) for one, other in combinations(self.languages, 2)
+            },
+            "processing": {code: self.processing(code).facts() for code in self.languages},
+            "special": self.special,
+            "about": {key: value for key, value in self.about.items() if key != "provenance"},
+            "dictionaries": without_words(self.provenance.dictionaries),
+            "provenance_unknown": list(self.provenance.unknown),
+        }
 
     def observed(self, counts: Mapping[str, np.ndarray]) -> Vocabulary:
         """The vocabulary with other counts, such as those of whole shards.

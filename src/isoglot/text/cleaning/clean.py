@@ -20,7 +20,7 @@ import re
 import tempfile
 import unicodedata
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
@@ -29,8 +29,7 @@ from isoglot.core.config import Config
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.scripts import in_other_scripts
 from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.provenance import derived
-from isoglot.text.stream import read_stream, stream_writer
+from isoglot.text.stream import Report, read_stream, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,7 @@ _CODES = {reason: code for code, reason in _REASONS.items()}
 
 
 @dataclass
-class CleanReport:
+class CleanReport(Report):
     """Counts of the lines of a language."""
 
     lines: int = 0
@@ -98,7 +97,7 @@ class CleanReport:
     def facts(self) -> dict[str, Any]:
         """The report as JSON values."""
         reasons = (*_REASONS.values(), "duplicate")
-        return asdict(self) | {"dropped": {reason: self.dropped[reason] for reason in reasons}}
+        return super().facts() | {"dropped": {reason: self.dropped[reason] for reason in reasons}}
 
 
 def clean_line(line: str) -> str:
@@ -191,11 +190,8 @@ def clean_files(
     document: list[str] = []
     digest = hashlib.blake2b(digest_size=8)
     chunks = chunks_of(read_stream(paths, skip=skip))
-    provenance = derived(paths, {"step": "clean", "language": language, **config.model_dump(mode="json")})
-    with (
-        stream_writer(target, provenance) as writer,
-        progress.task(f"clean {language}", total=None, unit="lines") as task,
-    ):
+    step = {"step": "clean", "language": language, **config.model_dump(mode="json")}
+    with rewriting(paths, target, step, progress=progress) as (writer, task):
         for chunk in map_chunks(ChunkCleaner(language, config), chunks, workers=workers):
             new = iter(seen.add(chunk.hashes) if config.deduplicate == "line" else [True] * len(chunk.hashes))
             hashes = iter(chunk.hashes)

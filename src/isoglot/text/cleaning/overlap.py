@@ -21,20 +21,23 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.clean import clean_line
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
+from isoglot.text.formats.test_sentences import held_out_sentences
 from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived
-from isoglot.text.stream import read_stream, stream_writer
+from isoglot.text.stream import Report, read_stream, stream_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.test_sentences import Layout
 
 SHORTEST = 12
 """Minimum number of letters and digits of a test sentence to be searched; a Chinese character counts as three."""
@@ -96,6 +99,29 @@ class OverlapFinder:
             for sentence in sentences:
                 self._add(name, sentence, shortest)
 
+    @classmethod
+    def read(
+        cls,
+        paths: Sequence[str | Path],
+        language: str,
+        *,
+        shortest: int = SHORTEST,
+        layout: Layout | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> OverlapFinder:
+        """Read test sets from files in any format (:func:`isoglot.text.formats.test_sentences.held_out_sentences`).
+
+        Raises:
+            InputError: A file is malformed or has no sentences.
+            StorageError: A file cannot be read.
+        """
+        sets = {str(path): held_out_sentences(path, language, layout=layout, columns=columns) for path in paths}
+        finder = cls(sets, language, shortest=shortest)
+        for path in paths:
+            if not finder.items[str(path)]:
+                raise InputError("no sentences", remedy="name a test set that has some", code="input.empty", file=path)
+        return finder
+
     def _add(self, name: str, sentence: str, shortest: int) -> None:
         self.items[name] += 1
         key = sentence_key(sentence)
@@ -139,7 +165,7 @@ class OverlapFinder:
 
 
 @dataclass
-class OverlapReport:
+class OverlapReport(Report):
     """Counts of test sentences in a text."""
 
     lines: int = 0
@@ -150,10 +176,6 @@ class OverlapReport:
     """Test sentences inside longer lines."""
     sets: dict[str, dict[str, int]] = field(default_factory=dict)
     """By test set: sentences, those too short to be searched, those found."""
-
-    def facts(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return dict(vars(self))
 
 
 def find_overlap(

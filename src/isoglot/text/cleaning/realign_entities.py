@@ -9,7 +9,7 @@ first in case of a tie); a span left without words is lost. All cases are counte
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.segmentation import Method, segmenter, word_method
 from isoglot.text.formats.conll_columns import read_tagged, write_tagged
 from isoglot.text.provenance import derived
+from isoglot.text.stream import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +38,7 @@ class Span(NamedTuple):
 
 
 @dataclass
-class RealignReport:
+class RealignReport(Report):
     """Counts of spans."""
 
     sentences: int = 0
@@ -49,10 +50,6 @@ class RealignReport:
     """Spans with other limits than before, because they divided a word or lost words to another span."""
     lost: int = 0
     """Spans all of whose words went to other spans."""
-
-    def facts(self) -> dict[str, int]:
-        """The report as JSON values."""
-        return asdict(self)
 
 
 def bio_spans(tags: Sequence[str]) -> list[Span]:
@@ -182,8 +179,7 @@ def realign_file(
                 tokens = [token for token, _ in sentence]
                 words = split(blank.join(tokens))
                 tags, report = realign(tokens, [tag for _, tag in sentence], words)
-                for name, value in report.facts().items():
-                    setattr(total, name, getattr(total, name) + value)
+                total.add(report)
                 yield list(zip(words, tags, strict=True))
                 task.advance()
 

@@ -7,7 +7,7 @@ pages, lists and pages outside the article namespace are skipped. An article is 
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -21,9 +21,9 @@ from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.sentence_splitter import split_sentences
 from isoglot.text.formats.lines import damaged, damaged_file, longest_line, open_to_read, stored_position, too_long
 from isoglot.text.formats.wikitext import FILE_NAMESPACES, plain_text
-from isoglot.text.process_pool import map_chunks
+from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import Provenance, Source, read_provenance
-from isoglot.text.stream import stream_writer
+from isoglot.text.stream import Report, stream_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ class Site:
 
 
 @dataclass
-class WikipediaReport:
+class WikipediaReport(Report):
     """Counts of what was read, skipped and written."""
 
     language: str = ""
@@ -87,10 +87,6 @@ class WikipediaReport:
     lists: int = 0
     short: int = 0
     """Articles with too few words."""
-
-    def facts(self) -> dict[str, Any]:
-        """The report as JSON values."""
-        return asdict(self)
 
 
 def extract_wikipedia(
@@ -128,7 +124,8 @@ def extract_wikipedia(
         report.language = _language(language, site, path)
         work = ArticleWork(report.language, frozenset(FILE_NAMESPACES | site.files), min_words)
         made = _provenance(path, {"step": "wikipedia", "language": report.language, "site": site.name})
-        chunks = _chunks(chain(() if first is None else (first,), pages))
+        pages = chain(() if first is None else (first,), pages)
+        chunks = chunks_of(pages, characters=_CHUNK, length=lambda page: len(page.markup))
         with stream_writer(target, made) as writer:
             for found in map_chunks(work, chunks, workers=workers):
                 for article in found:
@@ -361,16 +358,3 @@ class ArticleWork:
     def count(self, sentences: list[str]) -> int:
         """Words, or characters in languages without blanks."""
         return sum(len(one.split()) if self._blanks else len(one) for one in sentences)
-
-
-def _chunks(pages: Iterator[Page]) -> Iterator[list[Page]]:
-    chunk: list[Page] = []
-    size = 0
-    for page in pages:
-        chunk.append(page)
-        size += len(page.markup)
-        if size >= _CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
