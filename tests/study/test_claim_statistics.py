@@ -7,8 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from isoglot.study.claims.claim import Claim
-from isoglot.study.claims.evidence import Evidence, Index
+from isoglot.study.claims.evidence import Claim, Evidence, Index
 from isoglot.study.claims.statistics import Part, claim_p, decide, judge
 from isoglot.study.claims.verdicts import judge_claim
 from isoglot.study.distributions import t_quantile, t_tail
@@ -117,7 +116,7 @@ def contrast(e: Evidence) -> list[Part]:
     return [Part(name="", values=e.value("nli", arm="arm0") - e.value("nli", arm="arm1"), above=0.0)]
 
 
-NULL = Claim(name="null", sentence="", test="", reads=frozenset(), parts=contrast, printed=False, beside={})
+NULL = Claim(name="null", sentence="", test="", parts=contrast, printed=False, beside={})
 
 
 @pytest.mark.parametrize(("arms", "seeds", "deviation"), [(2, 3, 1.0), (8, 2, 1.0), (8, 1, 0.0), (10, 3, 0.0)])

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.study.claims.claim import Claim as Claim
+    from isoglot.study.claims.evidence import Claim as Claim
     from isoglot.study.claims.expected_numbers import Difference as Difference
     from isoglot.study.claims.expected_numbers import against as against
     from isoglot.study.claims.expected_numbers import expected as expected

@@ -1,4 +1,4 @@
-"""What a claim sees of a study's numbers: averages over seeds, with bootstrap replicates.
+"""Claims, and what they see of a study's numbers: averages over seeds, with bootstrap replicates.
 
 A *cell* is a measure at certain coordinates, without seed, pair and depth. Every cell is an array of shape
 1 + replicates: the average over seeds, then the same in each replicate. A claim computes with these arrays, so that
@@ -16,9 +16,11 @@ draws already: residuals are scaled down by that, cell by cell.
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,9 +31,12 @@ from isoglot.core.rng import random_stream
 from isoglot.study.claims.statistics import UNLEARNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from isoglot.study.claims.statistics import Part
     from isoglot.study.numbers import Coordinate, Number
+
+    Parts = Callable[["Evidence"], Iterable[Part]]
 
 REPLICATES = 1000
 """Replicates of a cell. Where a number has fewer draws they are repeated, each time with other seeds."""
@@ -47,6 +52,60 @@ Alias = tuple["Mapping[str, Coordinate | None]", "Mapping[str, Coordinate | None
 Claims ask for a reference with the coordinate ``against``, the arm that it is compared with; it is there for aliases
 alone.
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim of a paper.
+
+    Attributes:
+        name: W1 to W17, L1 to L9.
+        sentence: What the paper claims.
+        test: What is tested.
+        parts: Computes the parts from the evidence.
+        printed: Whether the paper prints the numbers; otherwise it states the claim without them.
+        beside: The same test with other numbers in place of some, by label. Shown beside the verdict; never changes it.
+    """
+
+    name: str
+    sentence: str
+    test: str
+    parts: Parts
+    printed: bool
+    beside: Mapping[str, Sequence[Alias]]
+
+
+@cache
+def claim_words() -> dict[str, dict[str, Any]]:
+    """The sentence and the test of every claim, by name, as ``claims.toml`` has them."""
+    text = resources.files("isoglot.study.claims").joinpath("claims.toml").read_text(encoding="utf-8")
+    return {name: words for paper in tomllib.loads(text).values() for name, words in paper.items()}
+
+
+def declare(
+    claims: dict[str, Claim], name: str, *, beside: Mapping[str, Sequence[Alias]] | None = None
+) -> Callable[[Parts], Parts]:
+    """Decorator that adds a function as the test of a claim to the claims of a paper.
+
+    Args:
+        claims: The claims of the paper.
+        name: Name of the claim.
+        beside: Other numbers to test it with, by label.
+    """
+
+    def add(parts: Parts) -> Parts:
+        words = claim_words()[name]
+        claims[name] = Claim(
+            name=name,
+            sentence=words["claim"],
+            test=words["test"],
+            parts=parts,
+            printed=not words.get("unprinted", False),
+            beside=beside or {},
+        )
+        return parts
+
+    return add
 
 
 class NotMeasuredError(Exception):
@@ -199,6 +258,15 @@ class Evidence:
             listed = "; ".join(in_words(self._cell(measure, at)) for measure, at in cells)
             self.absent(f"a {name} that all of these have: {listed}")
         return common
+
+    def headroom(self, measure: str, languages: Sequence[str], at: Mapping[str, Coordinate]) -> float | None:
+        """Score of a model minus that of the same model untrained, averaged over languages; None where not measured."""
+        there = [one for one in languages if self.has(measure, language=one, variant="untrained", **at)]
+        if not there:
+            self.notes["floor not measured"] = None
+            return None
+        floor, trained = (self.mean(measure, {"language": there}, variant=one, **at) for one in ("untrained", None))
+        return float((trained - floor)[0])
 
     def learned(self, arm: str, languages: Sequence[str]) -> dict[str, Any]:
         """How much an encoder has learned, as options of a part: at floor with a perplexity above a tenth of its ids.

@@ -10,15 +10,14 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.table import Column, Table
-from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError
+from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError, claim_words
 from isoglot.study.claims.printed_numbers import paper_numbers
 from isoglot.study.claims.statistics import claim_p, decide, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoglot.study.claims.claim import Claim
-    from isoglot.study.claims.evidence import Alias
+    from isoglot.study.claims.evidence import Alias, Claim
     from isoglot.study.claims.statistics import Outcome, PartResult
     from isoglot.study.numbers import Number
 
@@ -125,7 +124,7 @@ def claims_of(paper: str) -> dict[str, Claim]:
         raise ConfigError(
             f"no claims of the paper {paper!r}", remedy=nearest_name(paper, papers), code="config.unknown-name"
         )
-    return papers[paper]
+    return {name: papers[paper][name] for name in claim_words() if name in papers[paper]}
 
 
 def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "") -> list[Verdict]:
@@ -182,7 +181,7 @@ def check_paper(claim: Claim, printed: Index) -> tuple[Check, dict[str, float]]:
     """Whether a claim holds for the printed numbers, and the tested statistics by name."""
     if not claim.printed:
         return "stated, not printed", {}
-    parts = claim.parts(Evidence(printed))
+    parts = list(claim.parts(Evidence(printed)))
     values = {part.name: float(part.values[0]) for part in parts}
     return ("holds" if all(part.right for part in parts) else "does not hold"), values
 
@@ -197,7 +196,7 @@ def judge_claim(claim: Claim, index: Index, aliases: Sequence[Alias] = ()) -> Ju
     """
     evidence = Evidence(index, aliases=aliases)
     with suppress(NotMeasuredError):  # recorded in evidence.missing
-        parts = claim.parts(evidence)
+        parts = list(claim.parts(evidence))
     if evidence.missing:
         return Judged(claim=claim, evidence=evidence, parts=(), p=1.0)
     evidence.check_draws()

@@ -1,6 +1,7 @@
-"""The claims W1 to W17 of Wu et al. (2020), Emerging Cross-lingual Structure in Pretrained Language Models.
+"""The tests of claims W1 to W17 of Wu et al. (2020), Emerging Cross-lingual Structure in Pretrained Language Models.
 
-Unless a test says otherwise it is on the average over the languages that all arms of the comparison have, task by task.
+``claims.toml`` has the claims in words. Unless a test says otherwise it is on the average over the languages that all
+arms of the comparison have, task by task.
 
 - *Near* languages are German and French, the *middle* one is Russian, the *distant* one Chinese. The paper has French,
   Russian and Chinese; German stands for French. A role with several languages is their average.
@@ -14,21 +15,19 @@ Unless a test says otherwise it is on the average over the languages that all ar
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from isoglot.compare.measures.cka import FORMS
-from isoglot.study.claims.claim import Claim, declare
-from isoglot.study.claims.evidence import average
+from isoglot.study.claims.evidence import average, declare
 from isoglot.study.claims.statistics import FAR, MARGIN, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from isoglot.study.claims.evidence import Alias, Evidence
+    from isoglot.study.claims.evidence import Alias, Claim, Evidence
     from isoglot.study.numbers import Coordinate
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "parsing"}
@@ -51,10 +50,6 @@ ROLES = {"near": ("de", "fr"), "middle": ("ru",), "distant": ("zh",)}
 
 WU2020: dict[str, Claim] = {}
 """The claims by name."""
-_claim = partial(declare, WU2020)
-
-_TABLE1 = "nli(arm, language); ner(arm, language); parsing(arm, language)"
-_FLOORS = "nli(arm, language, variant); ner(arm, language, variant); parsing(arm, language, variant)"
 _REFERENCES: dict[str, list[Alias]] = {
     "against Default anchors": [({"arm": "default"}, {"arm": "default-anchors"})],
     "against Default with the same parts frozen": [
@@ -66,164 +61,100 @@ _REFERENCES: dict[str, list[Alias]] = {
 _CKA: dict[str, list[Alias]] = {
     f"with {name} CKA": [({"estimator": "paper"}, {"estimator": name})] for name in FORMS if name != "paper"
 }
+_MAPPED, _BILINGUAL = {"arm": "monolingual", "map": "procrustes"}, {"arm": "bilingual"}
 
 
-@_claim(
-    "W1",
-    "Domain mismatch costs a little, NER most.",
-    test="Default - Wiki-CC above 0 on every task, largest on NER; with Default cut to the same size where there is "
-    "such an arm",
-    reads=f"{_TABLE1}; {_FLOORS}",
-)
-def _domain(e: Evidence) -> list[Part]:
-    losses, parts = {}, []
-    for task, title in TASKS.items():
+# --- Table 1 ---
+
+
+@declare(WU2020, "W1")
+def _domain(e: Evidence) -> Iterator[Part]:
+    losses = {}
+    for task in TASKS:
         languages = _languages(e, task, "default", "wiki-cc")
-        reference = {
-            language: "default-cut" if e.has(task, arm="default-cut", language=language) else "default"
-            for language in languages
-        }
-        default = average([e.value(task, arm=arm, language=language) for language, arm in reference.items()])
+        cut = [code for code in languages if e.has(task, arm="default-cut", language=code)]
+        arms = {code: "default-cut" if code in cut else "default" for code in languages}
+        default = average([e.value(task, arm=arm, language=code) for code, arm in arms.items()])
         losses[task] = default - _mean(e, task, "wiki-cc", languages)
-        parts.append(_part(e, f"Default - Wiki-CC, {title}", losses[task], task, languages))
-        if "default-cut" in reference.values():
-            e.notes["Default cut to the size of Wiki-CC in " + ", ".join(_where(reference, "default-cut"))] = None
+        yield _part(e, "Default - Wiki-CC", losses[task], task, languages)
+        if cut:
+            e.notes[f"Default cut to the size of Wiki-CC in {', '.join(cut)}"] = None
     lead = losses["ner"] - np.maximum(losses["nli"], losses["parsing"])
-    languages = _languages(e, "ner", "default", "wiki-cc")
-    return [*parts, _part(e, "loss in NER - the larger of the others", lead, "nli ner parsing", languages)]
+    headroom = _headroom(e, TASKS, _languages(e, "ner", "default", "wiki-cc"))
+    yield Part(name="loss in NER - the larger of the others", values=lead, above=0.0, headroom=headroom)
 
 
-@_claim(
-    "W2",
-    "Transfer survives without any anchor.",
-    test="No anchors within 3 points of Default on every task, and more than 6 points above its floor",
-    reads=f"{_TABLE1}; {_FLOORS}",
-)
-def _no_anchors(e: Evidence) -> list[Part]:
-    parts = []
-    for task, title in TASKS.items():
+@declare(WU2020, "W2")
+def _no_anchors(e: Evidence) -> Iterator[Part]:
+    for task in TASKS:
+        yield _difference(e, task, "no-anchors", "default", above=-MARGIN, below=MARGIN)
         languages = _languages(e, task, "default", "no-anchors")
-        arm = _mean(e, task, "no-anchors", languages)
-        floor = _mean(e, task, "no-anchors", languages, variant="untrained")
-        change = arm - _mean(e, task, "default", languages)
-        parts += [
-            _part(e, f"No anchors - Default, {title}", change, task, languages, above=-MARGIN, below=MARGIN),
-            _part(e, f"No anchors - its floor, {title}", arm - floor, task, languages, above=2 * MARGIN),
-        ]
-    return parts
+        arm, floor = (_mean(e, task, "no-anchors", languages, variant=one) for one in (None, "untrained"))
+        yield _part(e, "No anchors - its floor", arm - floor, task, languages, above=2 * MARGIN)
 
 
-@_claim(
-    "W3",
-    "Joint BPE is not needed.",
-    test="Default anchors within 3 points of Default on NLI and parsing",
-    reads="nli(arm, language); parsing(arm, language); nli(arm, language, variant); parsing(arm, language, variant)",
-)
-def _joint_bpe(e: Evidence) -> list[Part]:
-    return [
-        _difference(e, task, "default-anchors", "default", above=-MARGIN, below=MARGIN) for task in ("nli", "parsing")
-    ]
+@declare(WU2020, "W3")
+def _joint_bpe(e: Evidence) -> Iterator[Part]:
+    for task in ("nli", "parsing"):
+        yield _difference(e, task, "default-anchors", "default", above=-MARGIN, below=MARGIN)
 
 
-@_claim(
-    "W4",
-    "Extra anchors help, the distant pair most.",
-    test="Extra anchors - Default above 0 on NLI and parsing, and on NER of the distant language; the gain on NLI "
-    "larger for the distant language than for the near one",
-    reads=f"{_TABLE1}; {_FLOORS}",
-)
-def _extra_anchors(e: Evidence) -> list[Part]:
-    gains = {
-        (task, role): _mean(e, task, "extra-anchors", languages) - _mean(e, task, "default", languages)
-        for task, role in (("ner", "distant"), ("nli", "distant"), ("nli", "near"))
-        for languages in [_role(e, role, task, "default", "extra-anchors")]
-    }
-    return [
-        *(_difference(e, task, "extra-anchors", "default") for task in ("nli", "parsing")),
-        _part(e, "gain in NER, distant", gains["ner", "distant"], "ner", _role(e, "distant", "ner", "default")),
-        _part(
-            e,
-            "gain in NLI, distant - near",
-            gains["nli", "distant"] - gains["nli", "near"],
-            "nli",
-            _languages(e, "nli", "default", "extra-anchors"),
-        ),
-    ]
+@declare(WU2020, "W4")
+def _extra_anchors(e: Evidence) -> Iterator[Part]:
+    arms = ("extra-anchors", "default")
+
+    def gain(task: str, role: str) -> np.ndarray:
+        there = _role(e, role, _languages(e, task, *reversed(arms)), task)
+        extra, default = (_mean(e, task, arm, there) for arm in arms)
+        return extra - default
+
+    gains = [gain("ner", "distant"), gain("nli", "distant"), gain("nli", "near")]
+    for task in ("nli", "parsing"):
+        yield _difference(e, task, *arms)
+    distant = _role(e, "distant", _languages(e, "ner", "default"), "ner")
+    headroom = _headroom(e, ["ner"], distant)
+    yield Part(name="gain in NER, distant", values=gains[0], above=0.0, headroom=headroom)
+    headroom = _headroom(e, ["nli"], _languages(e, "nli", *arms))
+    yield Part(name="gain in NLI, distant - near", values=gains[1] - gains[2], above=0.0, headroom=headroom)
 
 
-@_claim(
-    "W5",
-    "A shared softmax helps beyond anchors.",
-    test="No anchors - Sep Emb above 0 on every task",
-    reads=f"{_TABLE1}; {_FLOORS}",
-)
-def _softmax(e: Evidence) -> list[Part]:
-    return [_difference(e, task, "no-anchors", "sep-emb") for task in TASKS]
+@declare(WU2020, "W5")
+def _softmax(e: Evidence) -> Iterator[Part]:
+    for task in TASKS:
+        yield _difference(e, task, "no-anchors", "sep-emb")
 
 
-@_claim(
-    "W6",
-    "Separating layers 1 to 3 costs little, 1 to 6 a lot.",
-    test="Default > Sep L1-3 > Sep L1-6 on every task, and the loss of Sep L1-6 at least three times that of Sep L1-3",
-    reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_REFERENCES,
-)
-def _layers(e: Evidence) -> list[Part]:
-    parts = []
-    for task, title in TASKS.items():
+@declare(WU2020, "W6", beside=_REFERENCES)
+def _layers(e: Evidence) -> Iterator[Part]:
+    for task in TASKS:
         languages = _languages(e, task, "default", "sep-l1-3", "sep-l1-6")
         three, six = (_mean(e, task, arm, languages) for arm in ("sep-l1-3", "sep-l1-6"))
-        losses = [
-            _mean(e, task, "default", languages, against=against) - arm
-            for against, arm in (("sep-l1-3", three), ("sep-l1-6", six))
-        ]
-        parts += [
-            _part(e, f"{name}, {title}", values, task, languages)
-            for name, values in (
-                ("Default - Sep L1-3", losses[0]),
-                ("Sep L1-3 - Sep L1-6", three - six),
-                ("loss of Sep L1-6 - 3 × loss of Sep L1-3", losses[1] - FAR * losses[0]),
-            )
-        ]
-    return parts
+        defaults = [_mean(e, task, "default", languages, against=arm) for arm in ("sep-l1-3", "sep-l1-6")]
+        little, much = defaults[0] - three, defaults[1] - six
+        yield _part(e, "Default - Sep L1-3", little, task, languages)
+        yield _part(e, "Sep L1-3 - Sep L1-6", three - six, task, languages)
+        yield _part(e, "loss of Sep L1-6 - 3 × loss of Sep L1-3", much - FAR * little, task, languages)
 
 
-@_claim(
-    "W7",
-    "Sep Emb + L1-6 is near chance.",
-    test="in each language but the near ones, on every task, the loss against Default is at least three times what is "
-    "left above the floor",
-    reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_REFERENCES,
-)
-def _near_chance(e: Evidence) -> list[Part]:
-    parts = []
+@declare(WU2020, "W7", beside=_REFERENCES)
+def _near_chance(e: Evidence) -> Iterator[Part]:
+    name = "sep-emb+l1-6"
     for task, title in TASKS.items():
-        there = _languages(e, task, "default", "sep-emb+l1-6")
-        languages = [language for language in there if language in ROLES["middle"] + ROLES["distant"]]
+        languages = [one for one in _languages(e, task, "default", name) if one in ROLES["middle"] + ROLES["distant"]]
         if not languages:
             e.absent(f"{task} in a language that is not near")
         for language in languages:
-            arm, floor = (
-                _mean(e, task, "sep-emb+l1-6", [language], variant=variant) for variant in (None, "untrained")
-            )
-            default = _mean(e, task, "default", [language], against="sep-emb+l1-6")
-            name = f"loss - 3 × (Sep Emb + L1-6 - its floor), {title} {language}"
-            parts.append(_part(e, name, default - arm - FAR * (arm - floor), task, [language]))
-    return parts
+            arm, floor = (_mean(e, task, name, [language], variant=variant) for variant in (None, "untrained"))
+            default = _mean(e, task, "default", [language], against=name)
+            values, headroom = default - arm - FAR * (arm - floor), _headroom(e, [task], [language])
+            words = f"loss - 3 × (Sep Emb + L1-6 - its floor), {title} {language}"
+            yield Part(name=words, values=values, above=0.0, headroom=headroom)
 
 
-@_claim(
-    "W8",
-    "Closer languages transfer better.",
-    test="in each arm, near above middle and distant on NLI, and near > middle > distant on parsing; other arms than "
-    "Default that are at most 6 points above their own floor are left out",
-    reads="nli(arm, language); parsing(arm, language); nli(arm, language, variant); parsing(arm, language, variant)",
-)
-def _closer(e: Evidence) -> list[Part]:
-    parts: list[Part] = []
+@declare(WU2020, "W8")
+def _closer(e: Evidence) -> Iterator[Part]:
     for task in ("nli", "parsing"):
-        before = len(parts)
+        tested = False
         there = {arm for arm, _ in e.places(task, "arm", "language")}
         for arm, title in ((arm, title) for arm, title in ARMS.items() if arm in there):
             languages = _languages(e, task, arm)
@@ -236,260 +167,140 @@ def _closer(e: Evidence) -> list[Part]:
             from_near = [(roles[0], one) for one in ordered[1:] if roles[0]]
             for closer, farther in from_near if task == "nli" else pairwise(ordered):
                 gap = _mean(e, task, arm, closer) - _mean(e, task, arm, farther)
-                name = f"{'/'.join(closer)} - {'/'.join(farther)}, {TASKS[task]}, {title}"
-                parts.append(_part(e, name, gap, task, _languages(e, task, "default")))
-        if len(parts) == before:
+                words = f"{'/'.join(closer)} - {'/'.join(farther)}, {TASKS[task]}, {title}"
+                headroom = _headroom(e, [task], _languages(e, task, "default"))
+                yield Part(name=words, values=gap, above=0.0, headroom=headroom)
+                tested = True
+        if not tested:
             e.absent(f"{task} in languages of two distances to English, in an arm")
-    return parts
 
 
-@_claim(
-    "W9",
-    "Embedding matrices of two monolingual BERTs align with one orthogonal map, about as well as fastText on the same "
-    "words.",
-    test="P@1 of the encoder's embeddings at least three times what it lacks beside fastText's; at floor unless "
-    "fastText has more than 0.06",
-    reads="word_p1(language, layer, system, vectors); word_p1(language, system, vectors)",
-    printed=False,
-)
-def _embeddings(e: Evidence) -> list[Part]:
+@declare(WU2020, "W16", beside=_REFERENCES)
+def _distant_loss(e: Evidence) -> Iterator[Part]:
+    for task, title in TASKS.items():
+        losses, headrooms = [], []
+        for role in ("distant", "near"):
+            languages = _role(e, role, _languages(e, task, "default", "sep-l1-6"), task)
+            arm = _mean(e, task, "sep-l1-6", languages)
+            default = _mean(e, task, "default", languages, against="sep-l1-6")
+            room = default - _mean(e, task, "default", languages, variant="untrained")
+            losses.append(_ratio(default - arm, room))
+            headrooms.append(float(room[0]))
+        name, values = f"relative loss, distant - near, {title}", losses[0] - losses[1]
+        yield Part(name=name, values=values, above=0.0, digits=2, headroom=min(headrooms))
+
+
+@declare(WU2020, "W17")
+def _harder(e: Evidence) -> Iterator[Part]:
+    gaps = {}
+    for task in TASKS:
+        both = _languages(e, task, "default", "extra-anchors")
+        roles = [_role(e, role, both, task) for role in ("near", "distant")]
+        for arm in ("default", "extra-anchors"):
+            near, distant = (_mean(e, task, arm, languages) for languages in roles)
+            gaps[task, arm] = near - distant
+    for easier, harder in pairwise(TASKS):
+        values = gaps[harder, "default"] - gaps[easier, "default"]
+        headroom = _headroom(e, [easier, harder], _languages(e, harder, "default"))
+        name = f"gap in {TASKS[harder]} - gap in {TASKS[easier]}"
+        yield Part(name=name, values=values, above=0.0, headroom=headroom)
+    for task in TASKS:
+        values = gaps[task, "default"] - gaps[task, "extra-anchors"]
+        yield _part(e, "gap of Default - gap of Extra anchors", values, task, _languages(e, task, "default"))
+
+
+# --- figures ---
+
+
+@declare(WU2020, "W9")
+def _embeddings(e: Evidence) -> Iterator[Part]:
     encoder: dict[str, Any] = {"system": "encoder", "layer": 0, "vectors": "embeddings"}
     fasttext = {"system": "fasttext", "vectors": "embeddings"}
     languages = e.shared("language", ("word_p1", encoder), ("word_p1", fasttext))
     ours, theirs = (e.mean("word_p1", {"language": languages}, **one) for one in (encoder, fasttext))
-    return [
-        Part(
-            name="P@1 - 3 × (fastText's P@1 - P@1)",
-            values=ours - FAR * (theirs - ours),
-            above=0.0,
-            digits=3,
-            headroom=float(theirs[0]),
-            margin=MARGIN / 100,
-        )
-    ]
+    yield _found("P@1 - 3 × (fastText's P@1 - P@1)", ours - FAR * (theirs - ours), theirs)
 
 
-@_claim(
-    "W10",
-    "Word vectors averaged over contexts align too, better in higher layers than in lower ones, below fastText.",
-    test="P@1 rises with relative depth (slope of a line); fastText's P@1 above that of every layer; at floor unless "
-    "fastText has more than 0.06",
-    reads="word_p1(language, layer, system, vectors); word_p1(language, system, vectors)",
-    printed=False,
-)
-def _contexts(e: Evidence) -> list[Part]:
+@declare(WU2020, "W10")
+def _contexts(e: Evidence) -> Iterator[Part]:
     encoder, fasttext = ({"system": system, "vectors": "contexts"} for system in ("encoder", "fasttext"))
-    languages, layers, depths = _grid(e, ("word_p1", encoder))
-    languages = [one for one in e.shared("language", ("word_p1", fasttext)) if one in languages]
+    grid = _grid(e, ("word_p1", encoder))
+    languages = [one for one in e.shared("language", ("word_p1", fasttext)) if one in grid.languages]
     if not languages:
         e.absent("word_p1 of encoder and fasttext in the same language")
-    curve = _curve(e, "word_p1", layers, languages, **encoder)
+    curve = _curve(e, "word_p1", grid, languages, **encoder)
     baseline = e.mean("word_p1", {"language": languages}, **fasttext)
-    return [
-        Part(name=name, values=values, above=0.0, digits=3, headroom=float(baseline[0]), margin=MARGIN / 100)
-        for name, values in (
-            ("slope of P@1 over relative depth", slope(depths, curve)),
-            ("fastText's P@1 - best layer's", baseline - np.max(curve, axis=0)),
-        )
-    ]
+    yield _found("slope of P@1 over relative depth", slope(grid.depths, curve), baseline)
+    yield _found("fastText's P@1 - best layer's", baseline - np.max(curve, axis=0), baseline)
 
 
-@_claim(
-    "W11",
-    "A map of contextual words at layer i lets an English tagger or parser read another language's model: middle "
-    "layers are best; below the bilingual model (but for parsing of the near language), the gap larger in NER than in "
-    "parsing.",
-    test="the best middle layer (relative depth 0.25 to 0.75) above all others, on both tasks; bilingual - mapped, "
-    "averaged over layers, above 0 on NER, and on parsing in languages that are not near; larger on NER than parsing",
-    reads="ner(arm, language, layer, map); ner(arm, language, layer); parsing(arm, language, layer, map); "
-    "parsing(arm, language, layer); ner(arm, language, layer, variant); parsing(arm, language, layer, variant)",
-    printed=False,
-)
-def _mapped(e: Evidence) -> list[Part]:
-    mapped, bilingual = {"arm": "monolingual", "map": "procrustes"}, {"arm": "bilingual"}
-    parts, gaps, headrooms = [], {}, {}
+@declare(WU2020, "W11")
+def _mapped(e: Evidence) -> Iterator[Part]:
+    gaps, headrooms = {}, []
     for task in ("ner", "parsing"):
-        languages, layers, depths = _grid(e, (task, mapped), (task, bilingual))
-        curve = _curve(e, task, layers, languages, **mapped)
-        gaps[task] = average(_curve(e, task, layers, languages, **bilingual)) - average(curve)
-        headroom = headrooms[task] = _layer_headroom(e, task, languages, layers)
-        middle = [0.25 <= depth <= 0.75 for depth in depths]
+        grid = _grid(e, (task, _MAPPED), (task, _BILINGUAL))
+        gaps[task] = _gap(e, task, grid, _BILINGUAL, _MAPPED)
+        headroom = _layer_headroom(e, task, grid)
+        headrooms += [] if headroom is None else [headroom]
+        middle = _lead(e, _curve(e, task, grid, **_MAPPED), [0.25 <= depth <= 0.75 for depth in grid.depths])
         name = f"best middle layer - best other, {TASKS[task]}"
-        parts.append(Part(name=name, values=_lead(e, curve, middle), above=0.0, headroom=headroom))
-        farther = languages if task == "ner" else [one for one in languages if one not in ROLES["near"]]
+        yield Part(name=name, values=middle, above=0.0, headroom=headroom)
+        farther = [one for one in grid.languages if task == "ner" or one not in ROLES["near"]]
         if farther:
-            gap = average(_curve(e, task, layers, farther, **bilingual)) - average(
-                _curve(e, task, layers, farther, **mapped)
-            )
             name = f"bilingual - mapped, {TASKS[task]}, {'/'.join(farther)}"
-            parts.append(Part(name=name, values=gap, above=0.0, headroom=headroom))
+            gap = _gap(e, task, grid, _BILINGUAL, _MAPPED, farther)
+            yield Part(name=name, values=gap, above=0.0, headroom=headroom)
         else:
             e.notes["no language but near ones: bilingual - mapped is not tested on parsing"] = None
-    name = "bilingual - mapped, NER - parsing"
-    least = min((one for one in headrooms.values() if one is not None), default=None)
-    return [*parts, Part(name=name, values=gaps["ner"] - gaps["parsing"], above=0.0, headroom=least)]
+    values, least = gaps["ner"] - gaps["parsing"], min(headrooms, default=None)
+    yield Part(name="bilingual - mapped, NER - parsing", values=values, above=0.0, headroom=least)
 
 
-@_claim(
-    "W12",
-    "Sentence retrieval after Procrustes is best at lower layers.",
-    test="the best layer of the lower half (relative depth up to 0.5) above all of the upper half; at floor unless the "
-    "best layer has a P@1 above 0.06",
-    reads="sentence_p1(arm, language, layer, map)",
-    printed=False,
-)
-def _sentences(e: Evidence) -> list[Part]:
-    at = {"arm": "monolingual", "map": "procrustes"}
-    languages, layers, depths = _grid(e, ("sentence_p1", at))
-    curve = _curve(e, "sentence_p1", layers, languages, **at)
-    return [
-        Part(
-            name="best lower layer - best upper layer, P@1",
-            values=_lead(e, curve, [depth <= 0.5 for depth in depths]),
-            above=0.0,
-            digits=3,
-            headroom=float(np.max(curve, axis=0)[0]),
-            margin=MARGIN / 100,
-        )
-    ]
+@declare(WU2020, "W12")
+def _sentences(e: Evidence) -> Iterator[Part]:
+    grid = _grid(e, ("sentence_p1", _MAPPED))
+    curve = _curve(e, "sentence_p1", grid, **_MAPPED)
+    lead = _lead(e, curve, [depth <= 0.5 for depth in grid.depths])
+    yield _found("best lower layer - best upper layer, P@1", lead, np.max(curve, axis=0))
 
 
-@_claim(
-    "W13",
-    "CKA: bilingual ≥ monolingual > random, first layers highest.",
-    test="averages over layers: bilingual - monolingual and monolingual - random above 0; in bilingual and monolingual "
-    "models a layer of relative depth up to 0.125 (0 or 1 of 8) above all others; at floor unless the dev perplexity "
-    "of the bilingual model is below a tenth of the ids that it reads",
-    reads="cka(arm, estimator, language, layer)",
-    beside=_CKA,
-)
-def _similarity(e: Evidence) -> list[Part]:
-    arms = ("bilingual", "monolingual", "random")
-    languages, layers, depths = _grid(e, *(("cka", {"arm": arm, "estimator": "paper"}) for arm in arms))
-    curves = {arm: _curve(e, "cka", layers, languages, arm=arm, estimator="paper") for arm in arms}
-    tests = {
-        f"{higher} - {lower}": average(curves[higher]) - average(curves[lower])
-        for higher, lower in (("bilingual", "monolingual"), ("monolingual", "random"))
-    }
-    first = [depth <= 0.125 for depth in depths]
+@declare(WU2020, "W13", beside=_CKA)
+def _similarity(e: Evidence) -> Iterator[Part]:
+    ats = {arm: {"arm": arm, "estimator": "paper"} for arm in ("bilingual", "monolingual", "random")}
+    grid = _grid(e, *(("cka", at) for at in ats.values()))
+    room = e.learned("default", grid.languages)
+    for one, other in pairwise(ats):
+        gap = _gap(e, "cka", grid, ats[one], ats[other])
+        yield Part(name=f"{one} - {other}", values=gap, above=0.0, digits=3, **room)
     for arm in ("bilingual", "monolingual"):
-        tests[f"best first layer - best other, {arm}"] = _lead(e, curves[arm], first)
-    room = e.learned("default", languages)
-    return [Part(name=name, values=values, above=0.0, digits=3, **room) for name, values in tests.items()]
+        lead = _lead(e, _curve(e, "cka", grid, **ats[arm]), [depth <= 0.125 for depth in grid.depths])
+        yield Part(name=f"best first layer - best other, {arm}", values=lead, above=0.0, digits=3, **room)
 
 
-@_claim(
-    "W14",
-    "CKA of monolingual models correlates with sentence retrieval after Procrustes, Pearson above 0.9 for each pair.",
-    test="Pearson correlation over layers above 0.9 in each language; at floor unless the best layer has a P@1 above "
-    "0.06",
-    reads="cka(arm, estimator, language, layer); sentence_p1(arm, language, layer, map)",
-    printed=False,
-    beside=_CKA,
-)
-def _correlation(e: Evidence) -> list[Part]:
-    cells = (
-        ("cka", {"arm": "monolingual", "estimator": "paper"}),
-        ("sentence_p1", {"arm": "monolingual", "map": "procrustes"}),
-    )
-    languages, layers, _ = _grid(e, *cells)
-    if len(layers) < 4:  # fewer points correlate by chance
+@declare(WU2020, "W14", beside=_CKA)
+def _correlation(e: Evidence) -> Iterator[Part]:
+    cells = (("cka", {"arm": "monolingual", "estimator": "paper"}), ("sentence_p1", _MAPPED))
+    grid = _grid(e, *cells)
+    if len(grid.layers) < 4:  # fewer points correlate by chance
         e.absent("cka and sentence_p1 in at least 4 layers")
-    parts = []
-    for language in languages:
-        curves = [_curve(e, measure, layers, [language], **at) for measure, at in cells]
-        parts.append(
-            Part(
-                name=f"Pearson's r, {language}",
-                values=pearson(*curves),
-                above=0.9,
-                digits=3,
-                headroom=float(np.max(curves[1], axis=0)[0]),
-                margin=MARGIN / 100,
-                scale="fisher",
-            )
-        )
-    return parts
+    for language in grid.languages:
+        similar, found = (_curve(e, measure, grid, [language], **at) for measure, at in cells)
+        best = np.max(found, axis=0)
+        yield _found(f"Pearson's r, {language}", pearson(similar, found), best, above=0.9, scale="fisher")
 
 
-@_claim(
-    "W15",
-    "The gap in CKA between bilingual and monolingual models shrinks as languages grow apart.",
-    test="bilingual - monolingual, averaged over layers, larger for the near language than for the distant one; at "
-    "floor as W13",
-    reads="cka(arm, estimator, language, layer)",
-    beside=_CKA,
-)
-def _similarity_gap(e: Evidence) -> list[Part]:
-    arms = ("bilingual", "monolingual")
-    languages, layers, _ = _grid(e, *(("cka", {"arm": arm, "estimator": "paper"}) for arm in arms))
-    gaps = {}
-    for role in ("near", "distant"):
-        there = _in_role(e, role, languages, "cka")
-        bilingual, monolingual = (average(_curve(e, "cka", layers, there, arm=arm, estimator="paper")) for arm in arms)
-        gaps[role] = bilingual - monolingual
-    room = e.learned("default", languages)
-    return [Part(name="gap, near - distant", values=gaps["near"] - gaps["distant"], above=0.0, digits=3, **room)]
+@declare(WU2020, "W15", beside=_CKA)
+def _similarity_gap(e: Evidence) -> Iterator[Part]:
+    one, other = ({"arm": arm, "estimator": "paper"} for arm in ("bilingual", "monolingual"))
+    grid = _grid(e, ("cka", one), ("cka", other))
+    near, distant = (
+        _gap(e, "cka", grid, one, other, _role(e, role, grid.languages, "cka")) for role in ("near", "distant")
+    )
+    room = e.learned("default", grid.languages)
+    yield Part(name="gap, near - distant", values=near - distant, above=0.0, digits=3, **room)
 
 
-@_claim(
-    "W16",
-    "Distant pairs lose most from separation.",
-    test="loss of Sep L1-6 / (Default - floor) larger for the distant language than for the near one, on every task",
-    reads=f"{_TABLE1}; {_FLOORS}",
-    beside=_REFERENCES,
-)
-def _distant_loss(e: Evidence) -> list[Part]:
-    parts = []
-    for task, title in TASKS.items():
-        losses, headrooms = {}, []
-        for role in ("near", "distant"):
-            languages = _role(e, role, task, "default", "sep-l1-6")
-            arm = _mean(e, task, "sep-l1-6", languages)
-            default = _mean(e, task, "default", languages, against="sep-l1-6")
-            headroom = default - _mean(e, task, "default", languages, variant="untrained")
-            losses[role] = _ratio(default - arm, headroom)
-            headrooms.append(float(headroom[0]))
-        name = f"relative loss, distant - near, {title}"
-        parts.append(
-            Part(name=name, values=losses["distant"] - losses["near"], above=0.0, digits=2, headroom=min(headrooms))
-        )
-    return parts
-
-
-@_claim(
-    "W17",
-    "Harder tasks have larger gaps between languages; extra anchors close the gap.",
-    test="near - distant rises from NLI to NER to parsing, and is smaller with extra anchors on every task",
-    reads=f"{_TABLE1}; {_FLOORS}",
-)
-def _harder(e: Evidence) -> list[Part]:
-    gaps = {}
-    for task in TASKS:
-        roles = [_role(e, role, task, "default", "extra-anchors") for role in ("near", "distant")]
-        for arm in ("default", "extra-anchors"):
-            near, distant = (_mean(e, task, arm, languages) for languages in roles)
-            gaps[task, arm] = near - distant
-    steps = [
-        _part(
-            e,
-            f"gap in {TASKS[harder]} - gap in {TASKS[easier]}",
-            gaps[harder, "default"] - gaps[easier, "default"],
-            f"{easier} {harder}",
-            _languages(e, harder, "default"),
-        )
-        for easier, harder in (("nli", "ner"), ("ner", "parsing"))
-    ]
-    return steps + [
-        _part(
-            e,
-            f"gap of Default - gap of Extra anchors, {title}",
-            gaps[task, "default"] - gaps[task, "extra-anchors"],
-            task,
-            _languages(e, task, "default"),
-        )
-        for task, title in TASKS.items()
-    ]
+# --- statistics ---
 
 
 def slope(places: Sequence[float], curve: Sequence[np.ndarray]) -> np.ndarray:
@@ -519,77 +330,64 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return found
 
 
+# --- tasks ---
+
+
 def _languages(e: Evidence, task: str, *arms: str) -> list[str]:
     """Languages that all of the arms were tested on."""
     return e.shared("language", *((task, {"arm": arm}) for arm in arms))
 
 
-def _role(e: Evidence, role: str, task: str, *arms: str) -> list[str]:
-    return _in_role(e, role, _languages(e, task, *arms), task)
-
-
-def _in_role(e: Evidence, role: str, languages: Sequence[str], measure: str) -> list[str]:
+def _role(e: Evidence, role: str, languages: Sequence[str], measure: str) -> list[str]:
+    """Those of the languages that are near, in the middle or distant."""
     found = [language for language in languages if language in ROLES[role]]
     if not found:
         e.absent(f"{measure} in a {role} language ({' or '.join(ROLES[role])})")
     return found
 
 
-def _mean(
-    e: Evidence,
-    task: str,
-    arm: str,
-    languages: Sequence[str],
-    *,
-    variant: str | None = None,
-    against: str | None = None,
-) -> np.ndarray:
-    """The average of an arm over languages; ``against`` is the arm that it is a reference for."""
-    return e.mean(task, {"language": languages}, arm=arm, variant=variant, against=against)
+def _mean(e: Evidence, task: str, arm: str, languages: Sequence[str], **at: Coordinate | None) -> np.ndarray:
+    """The average of an arm over languages; the coordinate ``against`` is the arm that it is a reference for."""
+    return e.mean(task, {"language": languages}, arm=arm, **at)
 
 
-def _headroom(e: Evidence, tasks: Sequence[str], languages: Sequence[str], arm: str = "default") -> float | None:
+def _headroom(e: Evidence, tasks: Iterable[str], languages: Sequence[str], arm: str = "default") -> float | None:
     """Score of an arm minus its floor, averaged over languages, the least of the tasks; None where not measured."""
-    found = []
-    for task in tasks:
-        there = [one for one in languages if e.has(task, arm=arm, language=one, variant="untrained")]
-        if there:
-            floor = _mean(e, task, arm, there, variant="untrained")
-            found.append(float((_mean(e, task, arm, there) - floor)[0]))
-        else:
-            e.notes["floor not measured"] = None
-    return min(found, default=None)
+    found = [e.headroom(task, languages, {"arm": arm}) for task in tasks]
+    return min((one for one in found if one is not None), default=None)
 
 
 def _part(
-    e: Evidence,
-    name: str,
-    values: np.ndarray,
-    tasks: str,
-    languages: Sequence[str],
-    *,
-    above: float | None = 0.0,
-    below: float | None = None,
+    e: Evidence, name: str, values: np.ndarray, task: str, languages: Sequence[str], *, above: float = 0.0
 ) -> Part:
-    """A part on one or more tasks, with the headroom of Default in the given languages."""
-    return Part(name=name, values=values, above=above, below=below, headroom=_headroom(e, tasks.split(), languages))
+    """A part on one task, with the headroom of Default in the given languages."""
+    headroom = _headroom(e, [task], languages)
+    return Part(name=f"{name}, {TASKS[task]}", values=values, above=above, headroom=headroom)
 
 
 def _difference(
-    e: Evidence, task: str, arm: str, other: str, *, above: float | None = 0.0, below: float | None = None
+    e: Evidence, task: str, arm: str, other: str, *, above: float = 0.0, below: float | None = None
 ) -> Part:
     """An arm minus another one, on average over the languages that both have."""
     languages = _languages(e, task, arm, other)
     values = _mean(e, task, arm, languages) - _mean(e, task, other, languages)
-    return _part(e, f"{ARMS[arm]} - {ARMS[other]}, {TASKS[task]}", values, task, languages, above=above, below=below)
+    name, headroom = f"{ARMS[arm]} - {ARMS[other]}, {TASKS[task]}", _headroom(e, [task], languages)
+    return Part(name=name, values=values, above=above, below=below, headroom=headroom)
 
 
-def _where(reference: dict[str, str], arm: str) -> list[str]:
-    return [language for language, other in reference.items() if other == arm]
+# --- layers ---
 
 
-def _grid(e: Evidence, *cells: tuple[str, dict[str, Any]]) -> tuple[list[str], list[int], list[float]]:
-    """Languages that all of the cells have, layers that they have in all of these, and the layers' relative depth."""
+class _Grid(NamedTuple):
+    """Languages, the layers that were measured in all of them, and the layers' relative depth."""
+
+    languages: list[str]
+    layers: list[int]
+    depths: list[float]
+
+
+def _grid(e: Evidence, *cells: tuple[str, dict[str, Any]]) -> _Grid:
+    """Languages that all of the cells have, and layers that they have in all of these."""
     common = set.intersection(*(set(e.places(measure, "language", "layer", **at)) for measure, at in cells))
     languages = sorted({language for language, _ in common})
     layers = sorted({layer for _, layer in common if all((one, layer) in common for one in languages)})
@@ -597,31 +395,46 @@ def _grid(e: Evidence, *cells: tuple[str, dict[str, Any]]) -> tuple[list[str], l
         e.absent(f"{' and '.join(dict(cells))} in the same layers of a language, in all arms")
     measure, at = cells[0]
     depth = e.depth(measure, layers, **at, language=languages[0])
-    return languages, layers, [layer / depth for layer in layers]
+    return _Grid(languages, layers, [layer / depth for layer in layers])
 
 
 def _curve(
-    e: Evidence, measure: str, layers: Sequence[int], languages: Sequence[str], **at: Coordinate | None
+    e: Evidence, measure: str, grid: _Grid, languages: Sequence[str] | None = None, **at: Coordinate | None
 ) -> list[np.ndarray]:
     """The average over languages, layer by layer."""
-    return [e.mean(measure, {"language": languages}, layer=layer, **at) for layer in layers]
+    over = {"language": grid.languages if languages is None else languages}
+    return [e.mean(measure, over, layer=layer, **at) for layer in grid.layers]
+
+
+def _gap(
+    e: Evidence, measure: str, grid: _Grid, one: dict[str, str], other: dict[str, str], there: list[str] | None = None
+) -> np.ndarray:
+    """The difference of two arms, averaged over layers and languages."""
+    return average(_curve(e, measure, grid, there, **one)) - average(_curve(e, measure, grid, there, **other))
 
 
 def _lead(e: Evidence, curve: Sequence[np.ndarray], chosen: Sequence[bool]) -> np.ndarray:
     """The highest of the chosen layers minus the highest of the others."""
-    ours = [values for values, one in zip(curve, chosen, strict=True) if one]
-    others = [values for values, one in zip(curve, chosen, strict=True) if not one]
+    ours, others = (
+        [values for values, one in zip(curve, chosen, strict=True) if one is side] for side in (True, False)
+    )
     if not (ours and others):
         e.absent("layers of more relative depths")
     found: np.ndarray = np.max(ours, axis=0) - np.max(others, axis=0)
     return found
 
 
-def _layer_headroom(e: Evidence, task: str, languages: Sequence[str], layers: Sequence[int]) -> float | None:
+def _found(name: str, values: np.ndarray, reference: np.ndarray, *, above: float = 0.0, scale: Any = "plain") -> Part:  # noqa: ANN401
+    """A part on P@1, whose reference must be above 0.06: the floor of retrieval is 0."""
+    options: dict[str, Any] = {"headroom": float(reference[0]), "margin": MARGIN / 100}
+    return Part(name=name, values=values, above=above, digits=3, scale=scale, **options)
+
+
+def _layer_headroom(e: Evidence, task: str, grid: _Grid) -> float | None:
     """Best layer of the bilingual model minus its floor in Figure 5; None where the floor was not measured."""
     at = {"arm": "bilingual", "variant": "untrained"}
-    if not all(e.has(task, language=one, layer=layer, **at) for one in languages for layer in layers):
+    if not all(e.has(task, language=one, layer=layer, **at) for one in grid.languages for layer in grid.layers):
         e.notes["floor not measured"] = None
         return None
-    best, floor = (np.max(_curve(e, task, layers, languages, **one), axis=0) for one in ({"arm": "bilingual"}, at))
+    best, floor = (np.max(_curve(e, task, grid, **one), axis=0) for one in (_BILINGUAL, at))
     return float((best - floor)[0])
