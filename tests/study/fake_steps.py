@@ -28,7 +28,7 @@ import sys
 sys.path.append({str(Path(__file__).parents[2])!r})
 from isoglot.study import steps
 for kind in {KINDS!r}:
-    steps.KINDS[kind] = (1, "tests.study.fake_steps:compute")
+    steps.KINDS[kind] = steps.Kind(1, "tests.study.fake_steps:compute")
 steps.RESUMABLE = (*steps.RESUMABLE, "fake-resumable")
 """
 """Run by every Python process that is started while :func:`fake_kinds` is used."""
@@ -75,7 +75,7 @@ def _spend(work: Work, seconds: float) -> None:
 def fake_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the kinds known to this process and to all that it starts."""
     for kind in KINDS:
-        monkeypatch.setitem(steps.KINDS, kind, (1, f"{__name__}:compute"))
+        monkeypatch.setitem(steps.KINDS, kind, steps.Kind(1, f"{__name__}:compute"))
     monkeypatch.setattr("isoglot.study.engines.local.RESUMABLE", ("fake-resumable",))
     folder = tmp_path / "start-up"
     folder.mkdir()

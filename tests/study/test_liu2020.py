@@ -19,10 +19,9 @@ from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import verify
 from isoglot.study.data import StudyData, data_from
 from isoglot.study.kinds.pretrain import ENCODER
-from isoglot.study.kinds.resamples import items_hash, ratio_number
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.multilingual import released_model
-from isoglot.study.numbers import RESAMPLES
+from isoglot.study.numbers import RESAMPLES, items_hash, ratio_number
 from isoglot.study.steps import Step
 from isoglot.study.store import source_hash
 from isoglot.study.study import Study

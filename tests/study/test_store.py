@@ -40,7 +40,7 @@ def write(work: Work) -> Sequence[Number]:
 
 @pytest.fixture(autouse=True)
 def _kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(steps_module.KINDS, "write", (1, f"{__name__}:write"))
+    monkeypatch.setitem(steps_module.KINDS, "write", steps_module.Kind(1, f"{__name__}:write"))
 
 
 def step(tmp_path: Path, value: int = 1, **settings: object) -> Step:
@@ -161,7 +161,7 @@ def test_a_step_needs_its_inputs_and_files_as_planned(tmp_path: Path) -> None:
 
 
 def _compute(root: str, one: Step) -> None:
-    steps_module.KINDS["write"] = (1, f"{__name__}:write")
+    steps_module.KINDS["write"] = steps_module.Kind(1, f"{__name__}:write")
     try:
         Store(root).run(one, progress=SILENT)
     except StorageError:

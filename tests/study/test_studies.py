@@ -213,7 +213,7 @@ def test_a_study_of_an_earlier_version_is_read_with_its_own_keys(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy, _ = merge_studies([study.out], tmp_path / "copy")
-    kinds = {name: (version + 1, function) for name, (version, function) in KINDS.items()}
+    kinds = {name: kind._replace(version=kind.version + 1) for name, kind in KINDS.items()}
     monkeypatch.setattr("isoglot.study.steps.KINDS", kinds)
     opened = Study.open(copy.out)
     assert list(opened.steps) == list(study.steps)

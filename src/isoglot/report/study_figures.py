@@ -9,10 +9,11 @@ from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.study_emergence import emergence_figures
 from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.report.svg_file import svg_file
+from isoglot.study.numbers import interval
 from isoglot.study.tables.arm_tests import baseline_of
 from isoglot.study.tables.emergence_curves import emergence_curves
 from isoglot.study.tables.layer_tables import MEASURES, layer_curves
-from isoglot.study.tables.results import TASKS, about_study, interval
+from isoglot.study.tables.results import TASKS, about_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,13 @@ from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import COLORS, Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.study.claims.printed_numbers import printed
+from isoglot.study.numbers import mean_cell
 from isoglot.study.tables.multilingual_tables import (
     SHIFT_ARMS,
     SYSTEMS,
     best_cell,
     bleu_table,
     directions,
-    mean_cell,
     nearest_layer,
     numbers_of_languages,
     numbers_of_system,
@@ -31,7 +31,7 @@ from isoglot.study.tables.multilingual_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.core.table import Table
     from isoglot.study.numbers import Number, Numbers
@@ -231,7 +231,7 @@ def _groups(numbers: Numbers, shown: Shown, systems: Mapping[str, Mapping[str, A
     return groups
 
 
-def _bar(groups: Sequence[Sequence[Number]], scale: float) -> Bar | None:
+def _bar(groups: Iterable[Iterable[Number]], scale: float) -> Bar | None:
     cell = mean_cell(groups, scale)
     if isinstance(cell, dict):
         return Bar(cell["value"], cell["low"], cell["high"])

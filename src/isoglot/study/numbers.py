@@ -1,6 +1,7 @@
 """The numbers of a study: measured values with their coordinates and bootstrap replicates.
 
 A measurement step writes the numbers it measured; tables, figures and claims select from the numbers of all steps.
+Resamples are the same for the same test items, so that numbers can be compared resample by resample.
 
 >>> numbers = Numbers([
 ...     Number("ner", 70.0, {"arm": "default", "language": "de", "seed": 0}, draws=(69.0, 71.0)),
@@ -8,6 +9,8 @@ A measurement step writes the numbers it measured; tables, figures and claims se
 ... ])
 >>> numbers.select("ner", arm="default").one.value
 70.0
+
+Shapes: ``N`` items, ``F`` figures, ``R`` resamples.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
 
 Coordinate = str | int | float
 
@@ -129,8 +134,104 @@ class Numbers:
             )
         return self._numbers[0]
 
+    @property
+    def mean(self) -> float:
+        """The mean of the values."""
+        return sum(number.value for number in self) / len(self)
+
+    def by(self, *names: str) -> dict[Any, Numbers]:
+        """The numbers by their values of coordinates, in order of appearance; of one coordinate, or a tuple of several.
+
+        Numbers without one of the coordinates have None there.
+        """
+        found: dict[Any, list[Number]] = {}
+        for number in self:
+            values = tuple(number.at.get(name) for name in names)
+            found.setdefault(values[0] if len(names) == 1 else values, []).append(number)
+        return {values: Numbers(some) for values, some in found.items()}
+
     def with_coordinates(self, **at: Coordinate) -> Numbers:
         """The same numbers with coordinates added or replaced."""
         return Numbers(
             Number(number.measure, number.value, {**number.at, **at}, number.draws, number.items) for number in self
         )
+
+
+# --- bootstrap resamples of test items ---
+
+
+LEVEL = 0.95
+"""Confidence level of intervals."""
+
+
+def interval(numbers: Iterable[Number]) -> tuple[float, float] | None:
+    """95 % interval over test items of a mean over seeds; None where there are no test items."""
+    cell = mean_cell([numbers])
+    return (cell["low"], cell["high"]) if isinstance(cell, dict) else None
+
+
+def mean_cell(groups: Iterable[Iterable[Number]], scale: float = 1.0) -> float | dict[str, float] | None:
+    """The mean over groups of means over seeds, with its 95 % interval over test items, as a cell of a table.
+
+    None without groups, or if one of them is empty; the value alone where there are no test items.
+    """
+    import numpy as np
+
+    found = [Numbers(group) for group in groups]
+    if not found or not all(map(len, found)):
+        return None
+    value = scale * sum(some.mean for some in found) / len(found)
+    if not all(number.draws for some in found for number in some):
+        return value
+    draws = np.mean([np.mean([number.draws for number in some], axis=0) for some in found], axis=0)
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {"value": value, "low": scale * float(low), "high": scale * float(high)}
+
+
+def items_hash(items: object) -> str:
+    """Hash of test items, as numbers carry it."""
+    import hashlib
+    import json
+
+    text = json.dumps(items, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def resampled_sums(parts_NF: np.ndarray, items: str) -> np.ndarray:
+    """The sums of figures over the items of each resample (R × F)."""
+    import numpy as np
+
+    from isoglot.core.rng import random_stream
+    from isoglot.retrieve.metrics import drawn_counts
+
+    drawn_RN = drawn_counts(len(parts_NF), RESAMPLES, random_stream(0, "resamples", items))
+    return np.asarray(drawn_RN @ parts_NF)
+
+
+def ratio_number(
+    measure: str, parts_N2: np.ndarray, at: Mapping[str, Coordinate], items: str, *, scale: float = 1.0
+) -> Number:
+    """A ratio of sums over items, with its resamples; 0 where there is nothing to divide by."""
+    value = float(_ratios(parts_N2.sum(axis=0, keepdims=True), scale)[0])
+    return Number(measure, value, at, tuple(_ratios(resampled_sums(parts_N2, items), scale).tolist()), items)
+
+
+def _ratios(sums_R2: np.ndarray, scale: float) -> np.ndarray:
+    import numpy as np
+
+    found: np.ndarray = scale * sums_R2[:, 0] / np.maximum(sums_R2[:, 1], 1e-12)
+    return found
+
+
+def share_number(measure: str, hits_N: np.ndarray, at: Mapping[str, Coordinate], items: str) -> Number:
+    """The share of items that are hits, with its resamples."""
+    import numpy as np
+
+    return ratio_number(measure, np.stack([hits_N.astype(float), np.ones(len(hits_N))], axis=1), at, items)
+
+
+def resampled_ratios(counts_SN2: Sequence[np.ndarray], items: str) -> tuple[float, ...]:
+    """The score of a task (100 times a ratio of sums) in each resample of the sentences, averaged over models."""
+    import numpy as np
+
+    return tuple(np.mean([_ratios(resampled_sums(some_N2, items), 100) for some_N2 in counts_SN2], axis=0).tolist())

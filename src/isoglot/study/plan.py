@@ -6,60 +6,35 @@ their kind have taken in the study's folder, or a rule of thumb. A study that ru
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import build_config
+from isoglot.core.errors import IsoglotError
+from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, duration
 from isoglot.core.table import Column, Table
 from isoglot.study.kinds.text import overlap_with_tests
-from isoglot.study.plan_cache import keep, recall
+from isoglot.study.steps import KINDS, canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from isoglot.core.progress import Progress
     from isoglot.model.config import EncoderConfig
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.study.build import BuiltStudy
     from isoglot.study.steps import Step
-    from isoglot.study.study import Study
+    from isoglot.study.study import StepState, Study
 
-SECONDS = {
-    "cut-text": 20.0,
-    "first-sentences": 20.0,
-    "builtin-text": 5.0,
-    "builtin-dictionary": 1.0,
-    "vocabulary": 60.0,
-    "shards": 60.0,
-    "static": 900.0,
-    "transfer": 30.0,
-    "shifted-transfer": 60.0,
-    "word-vectors": 10.0,
-    "word-retrieval": 5.0,
-    "language-means": 20.0,
-    "steering": 30.0,
-    "masked-language": 3.0,
-    "fasttext": 600.0,
-    "mapped-embeddings": 20.0,
-    "mapped-contexts": 120.0,
-    "word-links": 60.0,
-    "layer-maps": 60.0,
-    "mapped-transfer": 300.0,
-    "sentence-retrieval": 3.0,
-    "similarity": 3.0,
-    "emergence": 20.0,
-    "language-probe": 15.0,
-    "twin-text": 10.0,
-    "twin-retrieval": 10.0,
-}
-"""Rough time of steps that are not training, at scale ``hour``, where nothing of their kind has run yet."""
-MEGABYTES = {"static": 100.0, "fasttext": 100.0, "word-vectors": 30.0, "mapped-transfer": 30.0}
-"""Rough size of what other steps write, at scale ``hour``."""
 _TIMED_STEPS = 3
 _SENTENCE = 120  # bytes of an average sentence
 _BUILTIN_SENTENCE = 45
@@ -180,7 +155,7 @@ def estimate(
                 seconds = _training_seconds(step, speeds, place, timed or training_speed)
                 memory = max(memory, _memory(step) + (_PROCESS_GIGABYTES if place == "cpu" else 0.0))
             else:
-                seconds = past.get(step.kind, small * SECONDS.get(step.kind, 10.0))
+                seconds = past.get(step.kind, small * KINDS[step.kind].seconds)
             there = step.key in done
             size = _megabytes(step, small)
             found.append(PlannedStep(step.key, step.kind, step.title, there, step.tokens, seconds, size))
@@ -221,6 +196,56 @@ class TimeLeft:
         return f"time left: {self.untimed} encoders, whose speed is known once one trains{rest}"
 
 
+@dataclass(frozen=True)
+class StudyStatus:
+    """Where every step of a study stands, and the time left."""
+
+    about: dict[str, Any]
+    states: list[StepState]
+    left: TimeLeft
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many steps stand where."""
+        return Counter(one.status for one in self.states)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        steps = [
+            {"key": one.step.key, "kind": one.step.kind, "title": one.step.title, "status": one.status}
+            | {name: text for name, text in (("error", one.error), ("where", one.where)) if text}
+            for one in self.states
+        ]
+        return {"about": self.about, "counts": dict(self.counts), "time_left": asdict(self.left), "steps": steps}
+
+    def table(self) -> Table:
+        """A row for each step."""
+        rows = [
+            [
+                one.step.key[:8],
+                one.status,
+                duration(one.seconds) if one.seconds else "",
+                one.step.title,
+                one.error or one.where,
+            ]
+            for one in self.states
+        ]
+        return Table.from_cells(["step", "status", "time", "what", "where or error"], rows, align="l")
+
+    def in_words(self) -> str:
+        """Numbers of steps and the time left, in a line."""
+        words = ", ".join(f"{count} {name}" for name, count in self.counts.items())
+        unfinished = any(one.status not in ("done", "dropped") for one in self.states)
+        return f"{words}; {self.left.in_words()}" if unfinished else words
+
+
+def study_status(study: Study) -> StudyStatus:
+    """Where a study stands, with the jobs that a cluster has for it."""
+    from isoglot.study.engines.slurm import queued_jobs
+
+    return StudyStatus(study.about, study.states(queued_jobs(study)), time_left(study))
+
+
 def time_left(study: Study) -> TimeLeft:
     """Estimate the time that the steps take which have to run, from those that ran here and what a plan has timed."""
     past, speeds = _past_seconds(study), _past_speeds(study)
@@ -228,7 +253,7 @@ def time_left(study: Study) -> TimeLeft:
     seconds, untimed = 0.0, 0
     for step in study.needed():
         if step.kind != "pretrain":
-            seconds += past.get(step.kind, small * SECONDS.get(step.kind, 10.0))
+            seconds += past.get(step.kind, small * KINDS[step.kind].seconds)
         elif not step.tokens:
             seconds += 2.0
         else:
@@ -323,7 +348,7 @@ def _megabytes(step: Step, small: float) -> float:
         return _text_megabytes(step.steps["text"]) / 2  # a token is two bytes, and four of text
     if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-text"):
         return _text_megabytes(step)
-    return MEGABYTES.get(step.kind, 1.0) * small
+    return KINDS[step.kind].megabytes * small
 
 
 def _text_megabytes(step: Step) -> float:
@@ -440,3 +465,34 @@ def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str
         for (language, test), count in found.items()
         if count
     ]
+
+
+# --- what was measured on this machine before ---
+
+
+def cache_folder() -> Path:
+    """Where training speeds and counts of test sentences are kept for the next plan: one small file each.
+
+    ``$XDG_CACHE_HOME/isoglot/plan``, else ``~/.cache/isoglot/plan``. They may be removed at any time.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "isoglot" / "plan"
+
+
+def recall(key: Mapping[str, Any]) -> Any | None:  # noqa: ANN401 - what was kept, as JSON has it
+    """What was kept under a key; None if nothing was, or it cannot be read."""
+    with suppress(IsoglotError, OSError):
+        path = _path(key)
+        if path.exists():
+            return read_sealed(path, {"value": object}, remedy="remove it")["value"]
+    return None
+
+
+def keep(key: Mapping[str, Any], value: Any) -> None:  # noqa: ANN401 - anything that JSON can hold
+    """Keep a value under a key; where nothing can be written it is measured again the next time."""
+    with suppress(IsoglotError, OSError):
+        writable_folder(cache_folder())
+        write_sealed(_path(key), {"key": dict(key), "value": value})
+
+
+def _path(key: Mapping[str, Any]) -> Path:
+    return cache_folder() / f"{hashlib.sha256(canonical(dict(key)).encode()).hexdigest()[:32]}.json"

@@ -19,7 +19,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from isoglot.core.errors import ConfigError, nearest_name
 
@@ -37,43 +37,52 @@ KEY_LENGTH = 20
 
 # --- kinds ---
 
-KINDS: dict[str, tuple[int, str]] = {
-    "cut-text": (1, "isoglot.study.kinds.text:cut_text"),
-    "builtin-text": (1, "isoglot.study.kinds.text:builtin_text"),
-    "first-sentences": (1, "isoglot.study.kinds.text:first_sentences"),
-    "builtin-dictionary": (1, "isoglot.study.kinds.text:builtin_dictionary"),
-    "vocabulary": (1, "isoglot.study.kinds.vocabulary:train"),
-    "shards": (1, "isoglot.study.kinds.vocabulary:encode"),
-    "pretrain": (1, "isoglot.study.kinds.pretrain:train"),
-    "static": (1, "isoglot.study.kinds.words:train_static"),
-    "transfer": (1, "isoglot.study.kinds.transfer:fine_tune"),
-    "shifted-transfer": (1, "isoglot.study.kinds.transfer:fine_tune_shifted"),
-    "word-vectors": (1, "isoglot.study.kinds.words:word_vectors"),
-    "word-retrieval": (1, "isoglot.study.kinds.words:retrieve_words"),
-    "language-means": (1, "isoglot.study.kinds.steering:learn_means"),
-    "steering": (1, "isoglot.study.kinds.steering:sweep"),
-    "masked-language": (1, "isoglot.study.kinds.steering:decode_masked"),
-    "fasttext": (1, "isoglot.study.kinds.mapped_words:train_fasttext"),
-    "mapped-embeddings": (1, "isoglot.study.kinds.mapped_words:map_embeddings"),
-    "mapped-contexts": (1, "isoglot.study.kinds.mapped_words:map_contexts"),
-    "word-links": (1, "isoglot.study.kinds.mapped_transfer:link_words"),
-    "layer-maps": (1, "isoglot.study.kinds.mapped_transfer:fit_maps"),
-    "mapped-transfer": (1, "isoglot.study.kinds.mapped_transfer:transfer_mapped"),
-    "sentence-retrieval": (1, "isoglot.study.kinds.sentences:retrieve"),
-    "similarity": (1, "isoglot.study.kinds.sentences:compare"),
-    "emergence": (1, "isoglot.study.kinds.sentences:follow"),
-    "language-probe": (1, "isoglot.study.kinds.sentences:probe_language"),
-    "twin-text": (1, "isoglot.study.kinds.twins:write_text"),
-    "twin-retrieval": (1, "isoglot.study.kinds.twins:retrieve"),
+
+class Kind(NamedTuple):
+    """A kind of step."""
+
+    version: int
+    """Raised by a change that alters what is computed."""
+    function: str
+    """``module:function`` that computes a step."""
+    seconds: float = 10.0
+    """Rough time of a step at scale ``hour``, where none of its kind has run yet."""
+    megabytes: float = 1.0
+    """Rough size of what it writes at that scale, where the plan cannot tell by the data."""
+    on_cpu: bool = False
+    """Whether it does not use a GPU."""
+
+
+KINDS = {
+    "cut-text": Kind(1, "isoglot.study.kinds.text:cut_text", seconds=20, on_cpu=True),
+    "builtin-text": Kind(1, "isoglot.study.kinds.text:builtin_text", seconds=5, on_cpu=True),
+    "first-sentences": Kind(1, "isoglot.study.kinds.text:first_sentences", seconds=20, on_cpu=True),
+    "builtin-dictionary": Kind(1, "isoglot.study.kinds.text:builtin_dictionary", seconds=1, on_cpu=True),
+    "vocabulary": Kind(1, "isoglot.study.kinds.vocabulary:train", seconds=60, on_cpu=True),
+    "shards": Kind(1, "isoglot.study.kinds.vocabulary:encode", seconds=60, on_cpu=True),
+    "pretrain": Kind(1, "isoglot.study.kinds.pretrain:train"),
+    "static": Kind(1, "isoglot.study.kinds.words:train_static", seconds=900, megabytes=100, on_cpu=True),
+    "transfer": Kind(1, "isoglot.study.kinds.transfer:fine_tune", seconds=30),
+    "shifted-transfer": Kind(1, "isoglot.study.kinds.transfer:fine_tune_shifted", seconds=60),
+    "word-vectors": Kind(1, "isoglot.study.kinds.words:word_vectors", seconds=10, megabytes=30),
+    "word-retrieval": Kind(1, "isoglot.study.kinds.words:retrieve_words", seconds=5, on_cpu=True),
+    "language-means": Kind(1, "isoglot.study.kinds.steering:learn_means", seconds=20),
+    "steering": Kind(1, "isoglot.study.kinds.steering:sweep", seconds=30),
+    "masked-language": Kind(1, "isoglot.study.kinds.steering:decode_masked", seconds=3),
+    "fasttext": Kind(1, "isoglot.study.kinds.mapped_words:train_fasttext", seconds=600, megabytes=100, on_cpu=True),
+    "mapped-embeddings": Kind(1, "isoglot.study.kinds.mapped_words:map_embeddings", seconds=20),
+    "mapped-contexts": Kind(1, "isoglot.study.kinds.mapped_words:map_contexts", seconds=120),
+    "word-links": Kind(1, "isoglot.study.kinds.mapped_transfer:link_words", seconds=60, on_cpu=True),
+    "layer-maps": Kind(1, "isoglot.study.kinds.mapped_transfer:fit_maps", seconds=60),
+    "mapped-transfer": Kind(1, "isoglot.study.kinds.mapped_transfer:transfer_mapped", seconds=300, megabytes=30),
+    "sentence-retrieval": Kind(1, "isoglot.study.kinds.sentences:retrieve", seconds=3),
+    "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
+    "emergence": Kind(1, "isoglot.study.kinds.sentences:follow", seconds=20),
+    "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
+    "twin-text": Kind(1, "isoglot.study.kinds.twins:write_text", seconds=10, on_cpu=True),
+    "twin-retrieval": Kind(1, "isoglot.study.kinds.twins:retrieve", seconds=10),
 }
-"""Version and function of every kind of step."""
-
-
-ON_CPU = (
-    *("cut-text", "first-sentences", "builtin-text", "builtin-dictionary", "twin-text"),
-    *("vocabulary", "shards", "static", "fasttext", "word-links", "word-retrieval"),
-)
-"""Kinds of steps that do not use a GPU."""
+"""Every kind of step."""
 RESUMABLE = ("pretrain",)
 """Kinds of steps that can pause and go on; others begin again."""
 
@@ -88,7 +97,7 @@ class Run(Protocol):
 def kind_function(kind: str) -> Run:
     """The function that runs steps of a kind."""
     _check_kind(kind)
-    module, _, name = KINDS[kind][1].partition(":")
+    module, _, name = KINDS[kind].function.partition(":")
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
 
@@ -150,7 +159,12 @@ class Step:
         """The key that this version of isoglot gives it."""
         _check_kind(self.kind)
         inputs = {name: one.key for name, one in self.inputs.items()}
-        return step_key(self.kind, KINDS[self.kind][0], self.settings, inputs)
+        return step_key(self.kind, KINDS[self.kind].version, self.settings, inputs)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether it does not use a GPU."""
+        return KINDS[self.kind].on_cpu
 
     @property
     def steps(self) -> dict[str, Step]:

@@ -246,7 +246,7 @@ class Store:
         record = {
             "key": step.key,
             "kind": step.kind,
-            "version": KINDS[step.kind][0],
+            "version": KINDS[step.kind].version,
             "title": step.title,
             "settings": json.loads(canonical(step.settings)),
             "inputs": {name: one.key for name, one in step.inputs.items()},

@@ -106,7 +106,8 @@ def _extra_anchors(e: Evidence) -> Iterator[Part]:
     def gain(task: str, role: str) -> np.ndarray:
         there = _role(e, role, _languages(e, task, *reversed(arms)), task)
         extra, default = (_mean(e, task, arm, there) for arm in arms)
-        return extra - default
+        found: np.ndarray = extra - default
+        return found
 
     gains = [gain("ner", "distant"), gain("nli", "distant"), gain("nli", "near")]
     for task in ("nli", "parsing"):
@@ -410,7 +411,9 @@ def _gap(
     e: Evidence, measure: str, grid: _Grid, one: dict[str, str], other: dict[str, str], there: list[str] | None = None
 ) -> np.ndarray:
     """The difference of two arms, averaged over layers and languages."""
-    return average(_curve(e, measure, grid, there, **one)) - average(_curve(e, measure, grid, there, **other))
+    higher, lower = (average(_curve(e, measure, grid, there, **at)) for at in (one, other))
+    gap: np.ndarray = higher - lower
+    return gap
 
 
 def _lead(e: Evidence, curve: Sequence[np.ndarray], chosen: Sequence[bool]) -> np.ndarray:

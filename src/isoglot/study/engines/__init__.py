@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections import Counter
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from isoglot.core.progress import Progress
+    from isoglot.core.progress import Progress, Task
+    from isoglot.study.steps import Step
     from isoglot.study.study import Study
 
 EngineName = Literal["local", "slurm", "ray"]
@@ -77,10 +81,11 @@ class RunResult:
     """Whether time was up before all was done."""
     jobs: dict[str, str] = field(default_factory=dict)
     """Jobs of steps that were left to a cluster, by key."""
+    seconds: float = 0.0
 
-    def in_words(self, seconds: float) -> str:
-        """What the run came to, in a sentence."""
-        parts = [f"{len(self.done)} steps in {duration(seconds)}"]
+    def in_words(self) -> str:
+        """The result in a sentence."""
+        parts = [f"{len(self.done)} steps in {duration(self.seconds)}"]
         if self.jobs:
             numbers = sorted({job.partition("_")[0] for job in self.jobs.values()}, key=lambda job: (len(job), job))
             parts = [f"{len(self.jobs)} steps in the queue, jobs {', '.join(numbers)}"]
@@ -89,6 +94,54 @@ class RunResult:
         if self.stopped:
             parts.append("time is up: the same command goes on")
         return ", ".join(parts) + "."
+
+
+class StepQueue:
+    """The steps of a run that wait for their inputs, what became of the others, and the time left.
+
+    Args:
+        study: The study.
+        options: How it is run.
+        steps: Steps that have to run, inputs first.
+        task: Shows steps done.
+        say: Told what the user should know.
+    """
+
+    def __init__(
+        self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Callable[[str], None]
+    ) -> None:
+        self.study, self.options, self.task, self.say = study, options, task, say
+        self.waiting = {step.key: step for step in steps}
+        self.finished = {key for key in study.steps if key not in self.waiting}
+        self.failures: Counter[str] = Counter()
+        self.result = RunResult()
+        self.deadline = None if options.stop_after is None else time.monotonic() + options.stop_after
+
+    def is_ready(self, step: Step) -> bool:
+        """Whether the inputs of a step are there, and it has not failed too often."""
+        tried = self.failures[step.key] >= self.options.attempts
+        return not tried and all(one.key in self.finished for one in step.steps.values())
+
+    def seconds_left(self) -> float | None:
+        """Time that a step may take; None: any."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic() - 5)
+
+    def done(self, key: str) -> None:
+        """Take a step from the queue that is done, and remove what it was the last to read."""
+        self.waiting.pop(key, None)
+        self.finished.add(key)
+        self.result.done.append(key)
+        self.task.advance()
+        if self.options.keep != "all":
+            self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
+
+    def failed(self, key: str, reason: str, *, final: bool = False) -> None:
+        """Count an attempt that failed; after the last one, or a final one, the step is given up."""
+        self.failures[key] += self.options.attempts if final else 1
+        again = self.failures[key] < self.options.attempts
+        if not again:
+            self.result.failed[key] = reason
+        self.say(f"{self.study.steps[key].title or key} failed{' and is tried again' * again}: {reason}")
 
 
 def check_engine(engine: EngineName, options: RunOptions) -> None:
@@ -157,14 +210,8 @@ def run_study(
     """
     options = options or RunOptions()
     check_engine(engine, options)
-    if engine == "slurm":
-        from isoglot.study.engines.slurm import run_slurm
-
-        return run_slurm(study, options, progress=progress, say=say)
-    if engine == "ray":
-        from isoglot.study.engines.ray import run_ray
-
-        return run_ray(study, options, progress=progress, say=say)
-    from isoglot.study.engines.local import run_local
-
-    return run_local(study, options, progress=progress, say=say)
+    start = time.monotonic()
+    run = getattr(import_module(f"isoglot.study.engines.{engine}"), f"run_{engine}")
+    result: RunResult = run(study, options, progress=progress, say=say)
+    result.seconds = time.monotonic() - start
+    return result

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,9 +22,9 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT
-from isoglot.study.engines import RunOptions, RunResult
+from isoglot.study.engines import RunOptions, RunResult, StepQueue
 from isoglot.study.engines.child_process import child_environment
-from isoglot.study.steps import ON_CPU, RESUMABLE
+from isoglot.study.steps import RESUMABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,18 +185,13 @@ class _Worker:
                     stream.close()
 
 
-class _Engine:
+class _Engine(StepQueue):
     """Gives steps to workers as their inputs become ready."""
 
     def __init__(
         self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Callable[[str], None]
     ) -> None:
-        self.study, self.options, self.task, self.say = study, options, task, say
-        self.waiting = {step.key: step for step in steps}
-        self.failures: Counter[str] = Counter()
-        self.result = RunResult()
-        self.finished = {key for key in study.steps if key not in self.waiting}
-        self.deadline = None if options.stop_after is None else time.monotonic() + options.stop_after
+        super().__init__(study, options, steps, task, say)
         self.selector = selectors.DefaultSelector()
         self.places = _places(options, study.about.get("threads"))
         self.workers: dict[int, _Worker] = {}
@@ -259,11 +253,9 @@ class _Engine:
         taken = {worker.key for worker in self.workers.values()}
         now = time.monotonic()
         for key, step in self.waiting.items():
-            if key in taken or self.failures[key] >= self.options.attempts or self.retry_at.get(key, 0) > now:
+            if key in taken or self.retry_at.get(key, 0) > now or (beside and not step.on_cpu):
                 continue
-            if beside and step.kind not in ON_CPU:
-                continue
-            if all(one.key in self.finished for one in step.steps.values()):
+            if self.is_ready(step):
                 return step
         return None
 
@@ -278,8 +270,7 @@ class _Engine:
             if worker is None:
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
-            left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic() - 5)
-            worker.give(step.key, left, self.options.gpus if step.kind == "pretrain" else 1)
+            worker.give(step.key, self.seconds_left(), self.options.gpus if step.kind == "pretrain" else 1)
 
     def _took_place(self, worker: _Worker, event: dict[str, Any]) -> None:
         match event["event"]:
@@ -295,10 +286,10 @@ class _Engine:
                 self.say(event["text"])
             case "done":
                 worker.key = None
-                self._done(event["key"])
+                self.done(event["key"])
             case "failed":
                 worker.key = None
-                self._failed(event["key"], event["error"], final=event.get("final", False))
+                self.failed(event["key"], event["error"], final=event.get("final", False))
             case "paused":
                 worker.key = None
                 self.result.paused.append(event["key"])
@@ -307,27 +298,9 @@ class _Engine:
             case "taken":  # another process computes it
                 worker.key = None
                 if self.study.store.is_whole(event["key"]):
-                    self._done(event["key"])
+                    self.done(event["key"])
                 else:
                     self.retry_at[event["key"]] = time.monotonic() + 2 * _WAIT
-
-    def _done(self, key: str) -> None:
-        self.waiting.pop(key, None)
-        self.retry_at.pop(key, None)
-        self.finished.add(key)
-        self.result.done.append(key)
-        self.task.advance()
-        if self.options.keep != "all":
-            self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
-
-    def _failed(self, key: str, reason: str, *, final: bool = False) -> None:
-        self.failures[key] += self.options.attempts if final else 1
-        title = self.study.steps[key].title or key
-        if self.failures[key] < self.options.attempts:
-            self.say(f"{title} failed and is tried again: {reason}")
-        else:
-            self.result.failed[key] = reason
-            self.say(f"{title} failed: {reason}")
 
     def _crashed(self, worker: _Worker) -> None:
         """A worker has ended by itself: an attempt at its step has failed."""
@@ -337,7 +310,7 @@ class _Engine:
             reason = f"the worker {_ending(status)}; see {worker.log.name}"
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self.study.store.add_failure(worker.key, started, time.monotonic() - worker.started, reason)
-            self._failed(worker.key, reason)
+            self.failed(worker.key, reason)
         worker.end()
         del self.workers[worker.number]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -20,8 +19,7 @@ from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path
 from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT
-from isoglot.study.engines import ClusterOptions, RunOptions, RunResult
-from isoglot.study.steps import ON_CPU
+from isoglot.study.engines import ClusterOptions, RunOptions, RunResult, StepQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +88,7 @@ def _connect(ray: Any, cluster: ClusterOptions) -> bool:  # noqa: ANN401 - the l
     return True
 
 
-class _Engine:
+class _Engine(StepQueue):
     """Gives steps to the cluster as their inputs become ready."""
 
     def __init__(
@@ -102,13 +100,9 @@ class _Engine:
         task: Task,
         say: Callable[[str], None],
     ) -> None:
-        self.ray, self.study, self.options, self.task, self.say = ray, study, options, task, say
-        self.waiting = {step.key: step for step in steps}
-        self.finished = {key for key in study.steps if key not in self.waiting}
+        super().__init__(study, options, steps, task, say)
+        self.ray = ray
         self.running: dict[Any, str] = {}
-        self.failures: Counter[str] = Counter()
-        self.result = RunResult()
-        self.deadline = None if options.stop_after is None else time.monotonic() + options.stop_after
         self.gpus = options.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
         self._check_gpus()
         # Exceptions come back as values: what Ray tries again is what was lost.
@@ -151,22 +145,19 @@ class _Engine:
     def _submit(self) -> None:
         running = set(self.running.values())
         for key, step in self.waiting.items():
-            if key in running or self.failures[key] >= self.options.attempts:
-                continue
-            if all(one.key in self.finished for one in step.steps.values()):
+            if key not in running and self.is_ready(step):
                 self.running[self._start(step)] = key
 
     def _start(self, step: Step) -> Any:  # noqa: ANN401 - a reference of Ray
-        on_cpu = step.kind in ON_CPU or not self.gpus
+        on_cpu = step.on_cpu or not self.gpus
         many = self.options.gpus if step.kind == "pretrain" else 1
-        seconds = None if self.deadline is None else max(0.0, self.deadline - time.monotonic() - 5)
         options = replace(
             self.options,
             device="cpu" if on_cpu else self.options.device,
             gpus=many,
             keep="all",
             workers=None,
-            stop_after=seconds,
+            stop_after=self.seconds_left(),
             cluster=ClusterOptions(),
         )
         resources = {"num_cpus": many if on_cpu else 1, "num_gpus": 0 if on_cpu else many}
@@ -181,27 +172,14 @@ class _Engine:
             reason = f"the task was lost: {one_line(str(error))[:300]}"
             self.study.store.add_failure(key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
             outcome = {"status": "lost", "error": reason}
-        title = self.study.steps[key].title or key
         match outcome["status"]:
             case "done":
-                self._done(key)
+                self.done(key)
             case "paused":
                 self.result.paused.append(key)
                 self.deadline = time.monotonic()
-            case _:
-                self.failures[key] += 1 if outcome["status"] == "lost" else self.options.attempts
-                again = self.failures[key] < self.options.attempts
-                self.say(f"{title} failed{' and is tried again' if again else ''}: {outcome['error']}")
-                if not again:
-                    self.result.failed[key] = outcome["error"]
-
-    def _done(self, key: str) -> None:
-        self.waiting.pop(key)
-        self.finished.add(key)
-        self.result.done.append(key)
-        self.task.advance()
-        if self.options.keep != "all":
-            self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
+            case status:
+                self.failed(key, outcome["error"], final=status != "lost")
 
 
 def _compute(out: str, key: str, options: dict[str, Any]) -> dict[str, Any]:

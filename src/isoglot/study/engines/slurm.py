@@ -30,7 +30,6 @@ from isoglot.core.files import real_path, writable_folder, write_text
 from isoglot.core.progress import SILENT
 from isoglot.core.run import sole_writer
 from isoglot.study.engines import RunOptions, RunResult
-from isoglot.study.steps import ON_CPU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,7 +158,7 @@ def _arrays(study: Study, steps: Sequence[Step]) -> Iterable[list[Step]]:
 
 
 def _devices(step: Step) -> str:
-    return "cpu" if step.kind in ON_CPU else "training" if step.kind == "pretrain" else "gpu"
+    return "cpu" if step.on_cpu else "training" if step.kind == "pretrain" else "gpu"
 
 
 def _sbatch(study: Study, array: Sequence[Step], waits: Sequence[str], options: RunOptions) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError
-from isoglot.study.kinds.opened import open_step_encoder
-from isoglot.study.kinds.sentences import resampled_hits
-from isoglot.study.kinds.transfer import MEASURES, examples, resampled_ratios
-from isoglot.study.numbers import Number
+from isoglot.study.kinds.step_inputs import open_both, open_step_encoder, step_languages
+from isoglot.study.kinds.transfer import MEASURES, examples
+from isoglot.study.numbers import Number, resampled_ratios, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +40,7 @@ def link_words(work: Work) -> list[Number]:
     from isoglot.core.files import write_text
     from isoglot.transfer.layer_maps import linked_words
 
-    languages, count = _languages(work), work.settings["count"]
+    languages, count = step_languages(work), work.settings["count"]
     files = dict(work.named("pairs"))
     if files:
         given = files.get("table", {code: files[code] for code in languages if code in files})
@@ -66,9 +65,9 @@ def fit_maps(work: Work) -> list[Number]:
     from isoglot.core.config import build_config
     from isoglot.transfer.layer_maps import fit_layer_maps
 
-    encoders = open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")
+    encoders = open_both(work)
     config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})
-    bitext, languages = _bitext(work), _languages(work)
+    bitext, languages = _bitext(work), step_languages(work)
     depth = min(one.depth for one in encoders)
     layers = list(range(depth + 1))
     made = fit_layer_maps(encoders[1], encoders[0], bitext, languages, layers, config, progress=work.progress)
@@ -77,10 +76,10 @@ def fit_maps(work: Work) -> list[Number]:
     items = sha256(repr((bitext.source, bitext.target, bitext.links)).encode()).hexdigest()[:16]
     numbers = []
     for layer in made.aligned.layers:
-        hits_Q = (layer.after.of(config.retrieval).ranks_Q == 1).astype(float)
+        hits_Q = layer.after.of(config.retrieval).ranks_Q == 1
         at: dict[str, Coordinate] = {"language": languages[0], "layer": layer.layer or 0, "depth": depth}
         at["map"] = config.method
-        numbers.append(Number("linked_word_p1", float(hits_Q.mean()), at, resampled_hits(hits_Q, items), items))
+        numbers.append(share_number("linked_word_p1", hits_Q, at, items))
     return numbers
 
 
@@ -136,11 +135,6 @@ def _counts(done: MapTransfer, layer: int, prefix: str) -> Iterator[np.ndarray]:
     for point in done.points:
         if point.facts["layer"] == layer:
             yield from (counts for name, counts in point.ratios.items() if name.startswith(prefix))
-
-
-def _languages(work: Work) -> tuple[str, str]:
-    one, other = work.settings["languages"]
-    return one, other
 
 
 def _bitext(work: Work) -> Bitext:

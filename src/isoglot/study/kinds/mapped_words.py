@@ -12,14 +12,12 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
-from isoglot.study.kinds.opened import open_step_encoder
-from isoglot.study.kinds.sentences import resampled_hits
-from isoglot.study.kinds.text import DICTIONARY, TEXT
-from isoglot.study.numbers import Number
+from isoglot.study.kinds.step_inputs import open_step_encoder, read_entries, step_languages
+from isoglot.study.kinds.text import TEXT
+from isoglot.study.numbers import Number, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import numpy as np
 
@@ -65,7 +63,7 @@ def map_embeddings(work: Work) -> list[Number]:
     fasttext = _fasttext(work)
     rows = [
         word_rows(open_step_encoder(work, name), baseline.words, language)
-        for name, language, baseline in zip(("encoder", "other"), _languages(work), fasttext, strict=True)
+        for name, language, baseline in zip(("encoder", "other"), step_languages(work), fasttext, strict=True)
     ]
     baselines = [some.only(set(one.words)) for some, one in zip(fasttext, rows, strict=True)]
     systems = {
@@ -84,7 +82,7 @@ def map_contexts(work: Work) -> list[Number]:
     from isoglot.align.layer_maps import LayerRows
     from isoglot.represent import word_types
 
-    languages, fasttext, settings = _languages(work), _fasttext(work), work.settings
+    languages, fasttext, settings = step_languages(work), _fasttext(work), work.settings
     asked = [{(entry.source, entry.target)[side] for entry in _every_entry(work)} for side in (0, 1)]
     types = []
     for side, (name, language) in enumerate(zip(("encoder", "other"), languages, strict=True)):
@@ -135,17 +133,12 @@ def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vect
 # --- inputs ---
 
 
-def _languages(work: Work) -> tuple[str, str]:
-    one, other = work.settings["languages"]
-    return one, other
-
-
 def _fasttext(work: Work) -> list[Vectors]:
     from isoglot.core.artifact import load_arrays
     from isoglot.text.formats.word_vectors import Vectors
 
     found = []
-    for language in _languages(work):
+    for language in step_languages(work):
         path = work.inputs[f"fasttext.{language}"] / FASTTEXT
         facts, arrays = load_arrays(path, _KIND, remedy="run the study again")
         found.append(Vectors(facts["words"], arrays["vectors"]).with_direction())
@@ -153,10 +146,8 @@ def _fasttext(work: Work) -> list[Vectors]:
 
 
 def _entries(work: Work, split: str) -> list[Entry] | None:
-    from isoglot.text.formats.dictionary import read_dictionary
-
-    path: Path | None = work.inputs.get(f"dictionary.{split}")
-    return None if path is None else list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
+    path = work.inputs.get(f"dictionary.{split}")
+    return None if path is None else read_entries(path)
 
 
 def _every_entry(work: Work) -> list[Entry]:
@@ -195,7 +186,7 @@ def _scored(
     config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})
     split = WordSplit(_entries(work, "train") or [], _entries(work, "test"), config)
     pairs = split.rows(*words)
-    language, device = _languages(work)[1], open_step_encoder(work).device
+    language, device = step_languages(work)[1], open_step_encoder(work).device
     counts = {"entries": len(pairs.test_P2), "train_entries": len(pairs.train_P2), "candidates": len(words[1])}
     at: dict[str, Coordinate] = {"vectors": vectors, "language": language}
     numbers = [Number(f"word_{name}", count, at) for name, count in counts.items()]
@@ -204,9 +195,8 @@ def _scored(
             scores = layer.after.of(config.retrieval)
             asked = [words[0][row] for row in scores.queries_Q.tolist()]
             items = sha256("\n".join(asked).encode()).hexdigest()[:16]
-            hits_Q = (scores.ranks_Q == 1).astype(float)
             here = {**at, "system": system}
             if layer.layer is not None:
                 here |= {"layer": layer.layer, "depth": open_step_encoder(work).depth}
-            numbers.append(Number("word_p1", float(hits_Q.mean()), here, resampled_hits(hits_Q, items), items))
+            numbers.append(share_number("word_p1", scores.ranks_Q == 1, here, items))
     return numbers

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json, write_text
 from isoglot.study.engines.child_process import child_environment, end_with_parent
-from isoglot.study.kinds.text import DICTIONARY
+from isoglot.study.kinds.step_inputs import read_entries
 from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
 from isoglot.study.numbers import Number
 from isoglot.study.steps import Paused
@@ -173,7 +173,6 @@ def train_here(work: Work) -> dict[str, Any]:
     from isoglot.core.devices import choose_device
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.train import pretrain
-    from isoglot.text.formats.dictionary import read_dictionary
     from isoglot.vocab import Shards, Vocabulary
 
     execution = dict(work.execution)
@@ -184,7 +183,7 @@ def train_here(work: Work) -> dict[str, Any]:
     dictionaries = {}
     for pair, path in work.named("dictionary"):
         source, target = pair.split("-")
-        dictionaries[source, target] = list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
+        dictionaries[source, target] = read_entries(path)
     done = pretrain(
         config,
         {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")},

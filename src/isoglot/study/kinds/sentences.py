@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoglot.study.kinds.opened import map_pairs, open_step_encoder, sentence_pairs
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
-from isoglot.study.numbers import RESAMPLES, Number
+from isoglot.study.kinds.step_inputs import map_pairs, open_both, sentence_pairs, step_languages
+from isoglot.study.numbers import RESAMPLES, Number, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +37,10 @@ def retrieve(work: Work) -> list[Number]:
         mapped_X = rows_X if there is None else there.transform(rows_X)
         mapped_Y = rows_Y if there is None else there.transform_target(rows_Y)
         hits_N = _hits(mapped_X, mapped_Y, work.settings.get("center", "none"))
-        at: dict[str, Coordinate] = {"language": _languages(work)[1], "layer": layer, "depth": len(X) - 1}
+        at: dict[str, Coordinate] = {"language": step_languages(work)[1], "layer": layer, "depth": len(X) - 1}
         if maps:
             at["map"] = work.settings["map"]
-        found.append(Number("sentence_p1", float(hits_N.mean()), at, resampled_hits(hits_N, items), items))
+        found.append(share_number("sentence_p1", hits_N, at, items))
     return found
 
 
@@ -59,7 +59,7 @@ def compare(work: Work) -> list[Number]:
         draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
         for name, value_1 in values.items():
             centered_R = draws[name] - draws[name].mean() + value_1[0]  # fewer items have a higher biased CKA
-            language = _languages(work)[0 if work.settings.get("read") == "first" else 1]
+            language = step_languages(work)[0 if work.settings.get("read") == "first" else 1]
             at: dict[str, Coordinate] = {"language": language, "layer": layer, "depth": len(X) - 1}
             found.append(Number("cka", float(value_1[0]), {**at, "estimator": name}, tuple(centered_R.tolist()), items))
     return found
@@ -106,15 +106,10 @@ def probe_language(work: Work) -> list[Number]:
 # --- vectors ---
 
 
-def _languages(work: Work) -> tuple[str, str]:
-    one, other = work.settings["languages"]
-    return one, other
-
-
 def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], str]:
     """Both sides' vectors in every layer, and a hash of the sentences; kept for the next step of the worker."""
-    languages = _languages(work)
-    encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
+    languages = step_languages(work)
+    encoders = open_both(work)
     one, other, items = sentence_pairs(work, languages)
     if work.settings.get("read") == "first":
         languages, other = (languages[0], languages[0]), one
@@ -150,7 +145,7 @@ def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate
     from isoglot.model import load_encoder
     from isoglot.represent import extract
 
-    languages = _languages(work)
+    languages = step_languages(work)
     one, other, _ = sentence_pairs(work, languages)
     moments = work.inputs["encoder"] / MOMENTS
     folders = sorted(moments.iterdir()) if moments.exists() else [work.inputs["encoder"] / ENCODER]
@@ -175,9 +170,9 @@ def _procrustes(work: Work) -> dict[int, Any]:
     """An orthogonal map for every layer, fitted on other sentences."""
     from isoglot.align.maps.config import AlignConfig, make_map
 
-    languages = _languages(work)
+    languages = step_languages(work)
     one, other, items = map_pairs(work, languages)
-    encoders = [open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")]
+    encoders = open_both(work)
     X, Y = (
         _vectors(work, encoder, sentences, code, f"map {items}")
         for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
@@ -206,15 +201,6 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
     hits_2N = [(side.ranks_Q == 1).astype(float)[side.queries_Q.argsort()] for side in sides]
     found: np.ndarray = (hits_2N[0] + hits_2N[1]) / 2
     return found
-
-
-def resampled_hits(hits_N: np.ndarray, items: str) -> tuple[float, ...]:
-    """The share of hits in bootstrap resamples of the items: the same resamples for the same items."""
-    from isoglot.core.rng import random_stream
-    from isoglot.retrieve.metrics import drawn_counts
-
-    drawn_RN = drawn_counts(len(hits_N), RESAMPLES, random_stream(0, "resamples", items))
-    return tuple((drawn_RN @ hits_N / len(hits_N)).tolist())
 
 
 def _members(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from isoglot.study.kinds.opened import open_step_encoder, sentence_pairs
-from isoglot.study.kinds.resamples import ratio_number, resampled_sums
+from isoglot.study.kinds.step_inputs import open_step_encoder, sentence_pairs
 from isoglot.study.kinds.text import TEXT
-from isoglot.study.numbers import Number
+from isoglot.study.numbers import Number, ratio_number, resampled_sums, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,8 +157,6 @@ def decode_masked(work: Work) -> list[Number]:
     Settings: ``language``; ``languages``, of the pairs that the sentences come from; ``count``; ``builtin`` for
     built-in sentences; inputs ``encoder``, ``means`` and ``pairs``.
     """
-    import numpy as np
-
     from isoglot.steer import masked_languages
 
     encoder, language = open_step_encoder(work), work.settings["language"]
@@ -167,6 +164,4 @@ def decode_masked(work: Work) -> list[Number]:
     first, second, items = sentence_pairs(work, (one, other))
     _, sets = open_means(work)
     found = masked_languages(encoder, first if language == one else second, language, sets, progress=work.progress)
-    parts_N2 = np.stack([found.other_N.astype(float), np.ones(found.masked)], axis=1)
-    at: dict[str, Coordinate] = {"source": language, "alpha": 0}
-    return [ratio_number("other_language_share", parts_N2, at, items)]
+    return [share_number("other_language_share", found.other_N, {"source": language, "alpha": 0}, items)]

@@ -5,15 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from isoglot.study.kinds.opened import open_step_encoder
-from isoglot.study.kinds.resamples import ratio_number, resampled_sums
-from isoglot.study.numbers import Number
+from isoglot.study.kinds.step_inputs import open_step_encoder
+from isoglot.study.numbers import Number, ratio_number, resampled_ratios
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-
     from isoglot.study.steps import Work
     from isoglot.transfer.experiment import Outcome
 
@@ -134,15 +129,3 @@ def _builtin(work: Work, task: Any, *, target_dev: bool) -> Sets:  # noqa: ANN40
         {code: task.builtin(code, "dev", sizes["test"], spaced=spaced) for code in (tests if target_dev else [source])},
         {code: task.builtin(code, "test", sizes["test"], spaced=spaced) for code in tests},
     )
-
-
-def resampled_ratios(counts_SN2: Sequence[np.ndarray], items: str) -> tuple[float, ...]:
-    """The score (100 times a ratio of sums) in bootstrap resamples of the sentences, averaged over models.
-
-    Resamples depend on the test set alone, so that two systems are resampled alike.
-    """
-    import numpy as np
-
-    sums = [resampled_sums(counts_N2, items) for counts_N2 in counts_SN2]
-    ratios = [100 * sum_R2[:, 0] / np.maximum(sum_R2[:, 1], 1e-12) for sum_R2 in sums]
-    return tuple(np.mean(ratios, axis=0).tolist())

@@ -8,23 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError
-from isoglot.study.kinds.opened import open_step_encoder
 from isoglot.study.kinds.pretrain import ENCODER
-from isoglot.study.kinds.resamples import items_hash, ratio_number
-from isoglot.study.kinds.text import DICTIONARY, TEXT
+from isoglot.study.kinds.step_inputs import open_step_encoder, read_entries
+from isoglot.study.kinds.text import TEXT
 from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
-from isoglot.study.numbers import Number
+from isoglot.study.numbers import Number, items_hash, ratio_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     import numpy as np
 
     from isoglot.retrieve import Gold
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
-    from isoglot.text.formats.dictionary import Entry
 
 VECTORS = "vectors.safetensors"
 _KIND = "vectors of words"
@@ -103,14 +100,8 @@ def _words(work: Work) -> list[str]:
     found: dict[str, None] = {}
     for pair, path in work.named("dictionary"):
         side = pair.split("-").index(work.settings["language"])
-        found |= dict.fromkeys((entry.source, entry.target)[side] for entry in _entries(path))
+        found |= dict.fromkeys((entry.source, entry.target)[side] for entry in read_entries(path))
     return list(found)
-
-
-def _entries(path: Path) -> list[Entry]:
-    from isoglot.text.formats.dictionary import read_dictionary
-
-    return list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
 
 
 def _segmented(work: Work) -> list[list[str]]:
@@ -145,7 +136,7 @@ def retrieve_words(work: Work) -> list[Number]:
     settings = work.settings
     sides = {name: _sides(work, name) for name in settings["systems"]}
     known = [set.intersection(*(set(found[side][0]) for found in sides.values())) for side in (0, 1)]
-    every = _entries(work.inputs["dictionary"])
+    every = read_entries(work.inputs["dictionary"])
     entries = [entry for entry in every if entry.source in known[0] and entry.target in known[1]]
     if not entries:
         raise InputError(

@@ -17,17 +17,17 @@ from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.statistics import UNLEARNED
 from isoglot.study.distributions import t_quantile, t_tail
+from isoglot.study.numbers import LEVEL, Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy as np
 
-    from isoglot.study.numbers import Number, Numbers
+    from isoglot.study.numbers import Number
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI, %", "ner": "NER, F1", "parsing": "parsing, LAS"}
-LEVEL = 0.95
 FLOOR_MARGIN = 6.0
 """Points above its floor from which an arm has learned something."""
 FALLING = 0.3
@@ -119,7 +119,7 @@ def arm_differences(study: Study) -> list[ArmDifference]:
                 if arm != base and arm in by_arm and base in by_arm:
                     seeds = [seed for seed in by_arm[arm] if seed in by_arm[base]]
                     if seeds:
-                        tested = _tested([by_arm[arm][seed] for seed in seeds], [by_arm[base][seed] for seed in seeds])
+                        tested = paired_arms(*([by_arm[name][seed] for seed in seeds] for name in (arm, base)))
                         found.append(((pair, arm, measure), tested, len(seeds)))
     corrected = holm([tested[2] for _, tested, _ in found]).tolist() if found else []
     return [
@@ -143,8 +143,9 @@ def _measures(numbers: Numbers) -> Iterator[tuple[str, dict[str, dict[int, list[
             yield f"{words} {language}", _by_arm(some.select(language=language))
     found = numbers.select("sentence_p1")
     if len(found):
-        layer = max(found.values_of("layer"), key=lambda one: _mean(list(found.select(layer=one))))
-        yield f"P@1 in %, layer {layer}", _by_arm(found.select(layer=layer), scale=100)
+        layers = found.by("layer")
+        layer = max(layers, key=lambda one: layers[one].mean)
+        yield f"P@1 in %, layer {layer}", _by_arm(layers[layer], scale=100)
     yield "CKA, mean over layers", _by_arm(numbers.select("cka", estimator="debiased"))
 
 
@@ -157,25 +158,22 @@ def _by_arm(numbers: Numbers, *, scale: float = 1.0) -> dict[str, dict[int, list
     return found
 
 
-def _mean(numbers: Sequence[Number]) -> float:
-    return sum(number.value for number in numbers) / len(numbers)
+def paired_arms(ones: Sequence[list[Number]], others: Sequence[list[Number]]) -> tuple[float, float, float]:
+    """The test of two arms whose numbers of each seed are averaged.
 
-
-def _tested(ones: list[list[Number]], others: list[list[Number]]) -> tuple[float, float, float]:
-    """The test of two arms; replicates are paired where both have the same test items."""
+    Replicates are paired where both have the same test items.
+    """
     import numpy as np
 
-    sides = [number for side in (*ones, *others) for number in side]
-    same = all(number.draws for number in sides) and len({number.items for number in sides}) == 1
+    items = [[{number.items for number in some} for some in side] for side in (ones, others)]
     draws_SR = None
-    if same:
-        draws_SR = np.array(
-            [
-                np.mean([number.draws for number in one], axis=0) - np.mean([number.draws for number in other], axis=0)
-                for one, other in zip(ones, others, strict=True)
-            ]
+    if items[0] == items[1] and all(number.draws for some in (*ones, *others) for number in some):
+        one_SR, other_SR = (
+            np.array([np.mean([number.draws for number in some], axis=0) for some in side]) for side in (ones, others)
         )
-    return paired_test([*map(_mean, ones)], [*map(_mean, others)], draws_SR)
+        draws_SR = one_SR - other_SR
+    one, other = ([Numbers(some).mean for some in side] for side in (ones, others))
+    return paired_test(one, other, draws_SR)
 
 
 def arm_table(study: Study) -> Table:
@@ -233,10 +231,10 @@ def _at_floor(numbers: Numbers, task: str, *, source: str) -> bool:
     """Whether an arm is not above its floor by a margin, in the languages that it was not trained on."""
     languages = [code for code in numbers.select(task, layer=None).values_of("language") if code != source]
     ours, floor = (
-        [one for code in languages for one in numbers.select(task, layer=None, language=code, variant=variant)]
+        Numbers(one for one in numbers.select(task, layer=None, variant=variant) if one.at["language"] in languages)
         for variant in (None, "untrained")
     )
-    return bool(ours and floor) and _mean(ours) - _mean(floor) <= FLOOR_MARGIN
+    return bool(len(ours) and len(floor)) and ours.mean - floor.mean <= FLOOR_MARGIN
 
 
 def _finds_nothing(numbers: Numbers) -> bool:
@@ -244,7 +242,7 @@ def _finds_nothing(numbers: Numbers) -> bool:
     sides = [numbers.select("sentence_p1", variant=variant, map=None) for variant in (None, "untrained")]
     if not all(map(len, sides)):
         return False
-    ours, floor = (max(_mean(list(some.select(layer=layer))) for layer in some.values_of("layer")) for some in sides)
+    ours, floor = (max(cells.mean for cells in some.by("layer").values()) for some in sides)
     return 100 * (ours - floor) <= FLOOR_MARGIN
 
 
@@ -252,8 +250,8 @@ def _perplexity_share(numbers: Numbers) -> float | None:
     """Dev perplexity over the number of ids that a language reads, the mean over languages and seeds."""
     shares = []
     for number in numbers.select("perplexity", variant=None):
-        ids = list(numbers.select("ids_read", language=number.at["language"], seed=number.at["seed"]))
-        shares += [number.value / _mean(ids)] if ids else []
+        ids = numbers.select("ids_read", language=number.at["language"], seed=number.at["seed"])
+        shares += [number.value / ids.mean] if len(ids) else []
     return sum(shares) / len(shares) if shares else None
 
 
@@ -264,5 +262,5 @@ def _fall(numbers: Numbers) -> float | None:
     before = [tokens for tokens in moments if tokens <= moments[-1] / 2]
     if not before:
         return None
-    middle, end = (_mean(list(curve.select(tokens=tokens))) for tokens in (before[-1], moments[-1]))
+    middle, end = (curve.select(tokens=tokens).mean for tokens in (before[-1], moments[-1]))
     return 1 - end / middle

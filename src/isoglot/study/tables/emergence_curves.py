@@ -12,7 +12,7 @@ from isoglot.core.table import Column, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.study.numbers import Number, Numbers
+    from isoglot.study.numbers import Numbers
     from isoglot.study.study import Study
 
 Moment = tuple[int, float]
@@ -111,18 +111,12 @@ def _layer_means(moments: Sequence[tuple[int, dict[int, float]]]) -> tuple[Momen
 
 
 def _by_moment(numbers: Numbers) -> dict[int, dict[int, float]]:
-    found: dict[int, list[Number]] = {}
-    for number in numbers:
-        found.setdefault(int(number.at["tokens"]), []).append(number)
-    return {tokens: _by_layer(some) for tokens, some in found.items()}
+    return {int(tokens): _by_layer(some) for tokens, some in numbers.by("tokens").items()}
 
 
-def _by_layer(numbers: Numbers | Sequence[Number]) -> dict[int, float]:
+def _by_layer(numbers: Numbers) -> dict[int, float]:
     """The mean over seeds in each layer."""
-    found: dict[int, list[float]] = {}
-    for number in numbers:
-        found.setdefault(int(number.at["layer"]), []).append(number.value)
-    return {layer: sum(values) / len(values) for layer, values in found.items()}
+    return {int(layer): some.mean for layer, some in numbers.by("layer").items()}
 
 
 def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:

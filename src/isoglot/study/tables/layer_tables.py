@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
-from isoglot.study.numbers import Number
+from isoglot.study.numbers import Number, interval
 
 if TYPE_CHECKING:
     from isoglot.study.study import Study
@@ -45,8 +45,6 @@ class SimilarityCurve:
 
 def similarity_curves(study: Study) -> list[SimilarityCurve]:
     """A curve for every pair and arm, and one for the untrained encoder of the first arm that has one."""
-    from isoglot.study.tables.results import interval
-
     numbers = study.numbers().select("cka", estimator="debiased")
     titles = {**study.about.get("arms", {}), **{name: name.capitalize() for name in FIGURE_ARMS}}
     found = []
@@ -56,17 +54,15 @@ def similarity_curves(study: Study) -> list[SimilarityCurve]:
         first = untrained.select(arm=next(iter(untrained.values_of("arm")), None))
         curves = {title: here.select(arm=arm, variant=None) for arm, title in titles.items()}
         for name, some in (curves | {"untrained": first}).items():
-            by_layer = {int(layer): list(some.select(layer=layer)) for layer in sorted(some.values_of("layer"))}
+            by_layer = {int(layer): cells for layer, cells in sorted(some.by("layer").items())}
             if by_layer:
-                ends = [(layer, interval(cells)) for layer, cells in by_layer.items()]
+                ends = {layer: interval(cells) for layer, cells in by_layer.items()}
                 found.append(
                     SimilarityCurve(
                         pair=pair,
                         name=name,
-                        layers=tuple(
-                            (layer, sum(c.value for c in cells) / len(cells)) for layer, cells in by_layer.items()
-                        ),
-                        band=tuple((layer, *end) for layer, end in ends if end is not None),
+                        layers=tuple((layer, cells.mean) for layer, cells in by_layer.items()),
+                        band=tuple((layer, *end) for layer, end in ends.items() if end is not None),
                     )
                 )
     return found

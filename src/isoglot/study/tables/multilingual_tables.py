@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.printed_numbers import printed
+from isoglot.study.numbers import mean_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.study.numbers import Number, Numbers
+    from isoglot.study.numbers import Numbers
 
 SYSTEMS = {
     "word2vec": "Word2Vec",
@@ -53,7 +54,7 @@ def size_table(numbers: Numbers) -> Table:
         row = _system_cells(at)
         for name, (_, measure, scale) in _SIZE_MEASURES.items():
             row[name] = mean_cell(numbers_of_languages(numbers, measure, at), scale)
-        rows.append({column.name: row.get(column.name) for column in columns})
+        rows.append(row)
     entries = ", ".join(f"{one.at['language']} {one.value:,.0f}" for one in numbers.select("word_entries", seed=0))
     notes = (
         f"MRR and P@1 by cosine among the targets of the same entries ({entries}); means over languages.",
@@ -81,8 +82,8 @@ def size_language_table(numbers: Numbers) -> Table:
         for above, (measure, scale) in shown.items():
             for code in languages[above]:
                 some = numbers_of_system(numbers, measure, at, code)
-                row[f"{measure}_{code}"] = scale * _mean(some) if some else None
-        rows.append({column.name: row.get(column.name) for column in columns})
+                row[f"{measure}_{code}"] = scale * some.mean if len(some) else None
+        rows.append(row)
     return Table.from_rows(rows, columns, caption="The same by language (Figures 1 to 6)")
 
 
@@ -106,9 +107,9 @@ def bleu_table(numbers: Numbers) -> Table:
         if best is not None:
             layer, alpha = best
             row |= {"best_layer": layer, "best_alpha": alpha}
-            row["best_bleu1"] = mean_cell([list(here.select("bleu1", layer=layer, alpha=alpha))])
-            row["last"] = mean_cell([list(here.select("bleu1", layer=last, alpha=far))])
-            row["source"] = mean_cell([list(here.select("bleu1_source"))])
+            row["best_bleu1"] = mean_cell([here.select("bleu1", layer=layer, alpha=alpha)])
+            row["last"] = mean_cell([here.select("bleu1", layer=last, alpha=far)])
+            row["source"] = mean_cell([here.select("bleu1_source")])
         rows.append(row)
     columns = [Column("direction")]
     for name, above, digits in (
@@ -141,7 +142,7 @@ def rate_table(numbers: Numbers) -> Table:
         row: dict[str, Any] = {"direction": f"{source} → {target}"}
         here = numbers.select("convert_rate", source=source, target=target, layer=late)
         for alpha in alphas:
-            row[f"rate_{alpha:g}"] = mean_cell([list(here.select(alpha=alpha))], 100)
+            row[f"rate_{alpha:g}"] = mean_cell([here.select(alpha=alpha)], 100)
             if alpha in rates["alphas"] and f"{source}-{target}" in table["pairs"]:
                 values = rates["values"][rates["alphas"].index(alpha)]
                 row[f"rate_{alpha:g}_paper"] = 100 * values[table["pairs"].index(f"{source}-{target}")]
@@ -172,7 +173,7 @@ def outside_table(numbers: Numbers) -> Table:
     for source, target in directions(numbers):
         row: dict[str, Any] = {"direction": f"{source} → {target}"}
         for alpha in alphas:
-            row[f"outside_{alpha:g}"] = mean_cell([list(found.select(source=source, target=target, alpha=alpha))], 100)
+            row[f"outside_{alpha:g}"] = mean_cell([found.select(source=source, target=target, alpha=alpha)], 100)
         rows.append(row)
     columns = [Column("direction")]
     columns += [Column(f"outside_{alpha:g}", title=f"α {alpha:g}", format=".1f") for alpha in alphas]
@@ -251,14 +252,14 @@ def shift_table(numbers: Numbers) -> Table:
 def _shift_row(numbers: Numbers, scores: Numbers, table: dict[str, Any], language: str) -> dict[str, Any]:
     row: dict[str, Any] = {"language": language}
     for arm in SHIFT_ARMS:
-        row[arm] = mean_cell([list(scores.select(arm=arm, language=language))])
+        row[arm] = mean_cell([scores.select(arm=arm, language=language)])
         printed_arm = table["arms"][arm]
         if language in table["languages"]:
             row[f"{arm}_paper"] = printed_arm["values"][table["languages"].index(language)]
         elif language == "en":
             row[f"{arm}_paper"] = printed_arm.get("english")
-    chosen = list(numbers.select("shift_alpha", language=language))
-    row["alpha"] = _mean(chosen) if chosen else None
+    chosen = numbers.select("shift_alpha", language=language)
+    row["alpha"] = chosen.mean if len(chosen) else None
     if language in table["languages"]:
         row["alpha_paper"] = table["alpha"][table["languages"].index(language)]
     return row
@@ -272,7 +273,7 @@ def _shift_mean(
         some = table["arms"][arm]
         values = [some["values"][table["languages"].index(code)] for code in theirs]
         row[f"{arm}_paper"] = some["average"] if len(values) == len(some["values"]) else sum(values) / len(values)
-        row[arm] = mean_cell([list(scores.select(arm=arm, language=code)) for code in ours])
+        row[arm] = mean_cell([scores.select(arm=arm, language=code) for code in ours])
     return row
 
 
@@ -280,9 +281,7 @@ def _shift_mean(
 
 
 def _beside(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: Sequence[str]) -> Table:
-    cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
-    options: dict[str, Any] = {"caption": caption, "footnotes": tuple(notes), "intervals": "plus-minus"}
-    return Table.from_rows(cells, list(columns), **options)
+    return Table.from_rows(rows, columns, caption=caption, footnotes=tuple(notes), intervals="plus-minus")
 
 
 def differences_in_setting(numbers: Numbers) -> list[str]:
@@ -323,10 +322,8 @@ def directions(numbers: Numbers, printed_pairs: Sequence[str] = ()) -> list[tupl
 
 def best_cell(numbers: Numbers) -> tuple[int, float] | None:
     """Layer and alpha with the highest BLEU-1, means over seeds; None where none was measured."""
-    cells: dict[tuple[int, float], list[Number]] = {}
-    for one in numbers.select("bleu1"):
-        cells.setdefault((int(one.at["layer"]), float(one.at["alpha"])), []).append(one)
-    return max(cells, key=lambda cell: _mean(cells[cell]), default=None)
+    cells = numbers.select("bleu1").by("layer", "alpha")
+    return max(cells, key=lambda cell: cells[cell].mean, default=None)
 
 
 def nearest_layer(numbers: Numbers, depth: float) -> int:
@@ -357,34 +354,15 @@ def _system_cells(at: dict[str, Any]) -> dict[str, Any]:
     return {**at, "system": SYSTEMS.get(at["system"], at["system"]) + (f", {variant}" if variant else "")}
 
 
-def numbers_of_system(numbers: Numbers, measure: str, at: Mapping[str, Any], language: str) -> list[Number]:
+def numbers_of_system(numbers: Numbers, measure: str, at: Mapping[str, Any], language: str) -> Numbers:
     """The numbers of a system in a language, of all seeds."""
     where = {name: at.get(name) for name in _COORDINATES}
-    return list(numbers.select(measure, layer=None, language=language, arm=None, **where))
+    return numbers.select(measure, layer=None, language=language, arm=None, **where)
 
 
-def numbers_of_languages(numbers: Numbers, measure: str, at: Mapping[str, Any]) -> list[list[Number]]:
+def numbers_of_languages(numbers: Numbers, measure: str, at: Mapping[str, Any]) -> list[Numbers]:
     """The numbers of a system in each language but the one that tasks are learned in."""
     source = numbers.select("nli_dev").values_of("language")
     languages = numbers.select(measure, layer=None, arm=None).values_of("language")
-    return [
-        some for code in languages if code not in source and (some := numbers_of_system(numbers, measure, at, code))
-    ]
-
-
-def _mean(numbers: Sequence[Number]) -> float:
-    return sum(number.value for number in numbers) / len(numbers)
-
-
-def mean_cell(groups: Sequence[Sequence[Number]], scale: float = 1.0) -> float | dict[str, float] | None:
-    """The mean over languages of means over seeds, with its 95 % interval over test items, as a cell of a table."""
-    import numpy as np
-
-    if not groups or not all(groups):
-        return None
-    value = scale * sum(map(_mean, groups)) / len(groups)
-    if not all(number.draws for group in groups for number in group):
-        return value
-    draws = np.mean([np.mean([number.draws for number in group], axis=0) for group in groups], axis=0)
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return {"value": value, "low": scale * float(low), "high": scale * float(high)}
+    found = [numbers_of_system(numbers, measure, at, code) for code in languages if code not in source]
+    return [some for some in found if len(some)]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.printed_numbers import printed
-from isoglot.study.tables.arm_tests import baseline_of, paired_test
+from isoglot.study.numbers import mean_cell
+from isoglot.study.tables.arm_tests import baseline_of, paired_arms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,9 +97,8 @@ def paper_table(study: Study) -> Table | None:
         "Languages, tests, size of the encoder and budget differ: compare differences rather than levels.",
         "± is half a 95 % interval over test items (bootstrap); – was not run, or not printed.",
     )
-    cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
     caption = "Table 1, the paper's beside ours"
-    return Table.from_rows(cells, columns, caption=caption, footnotes=notes, intervals="plus-minus")
+    return Table.from_rows(rows, columns, caption=caption, footnotes=notes, intervals="plus-minus")
 
 
 def loss_table(study: Study) -> Table | None:
@@ -128,9 +128,8 @@ def loss_table(study: Study) -> Table | None:
             f"{titles[ANCHORS]}, like the Sep arms, has a vocabulary learned for each language: differences to it do "
             "not mix vocabulary with sharing."
         )
-    found = [{column.name: row.get(column.name) for column in columns} for row in rows]
     caption = "Δ, points: differences between arms, the paper's beside ours"
-    return Table.from_rows(found, columns, caption=caption, footnotes=tuple(notes), intervals="plus-minus")
+    return Table.from_rows(rows, columns, caption=caption, footnotes=tuple(notes), intervals="plus-minus")
 
 
 def _losses(
@@ -207,12 +206,10 @@ def _theirs(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]
 
 
 def _ours(numbers: Numbers, arm: str, task: str) -> dict[str, Any]:
-    from isoglot.study.tables.results import with_interval
-
     by_language = [list(numbers.select(task, arm=arm, language=code)) for code in _targets(numbers, task)]
     if not all(by_language):
         return {}
-    return {f"{task}_ours": with_interval([one for some in by_language for one in some])}
+    return {f"{task}_ours": mean_cell([[one for some in by_language for one in some]])}
 
 
 def _targets(numbers: Numbers, task: str) -> list[str]:
@@ -223,37 +220,16 @@ def _targets(numbers: Numbers, task: str) -> list[str]:
 
 def _difference(numbers: Numbers, task: str, arm: str, base: str) -> tuple[float, float] | None:
     """Mean difference over targets and seeds, and half of its interval; None unless both arms were tested."""
-    import numpy as np
-
     targets = _targets(numbers, task)
     sides = [_by_seed(numbers.select(task, arm=name), targets) for name in (arm, base)]
     seeds = [seed for seed in sides[0] if seed in sides[1]]
     if not targets or not seeds:
         return None
-    cells = [(sides[0][seed], sides[1][seed]) for seed in seeds]
-    paired = all(
-        one.draws and other.draws and one.items == other.items
-        for ones, others in cells
-        for one, other in zip(ones, others, strict=True)
-    )
-    draws_SR = None
-    if paired:
-        draws_SR = np.array([_mean_draws(ones) - _mean_draws(others) for ones, others in cells])
-    means = [[sum(one.value for one in side) / len(side) for side in cell] for cell in cells]
-    value, half, _ = paired_test([one for one, _ in means], [other for _, other in means], draws_SR)
+    value, half, _ = paired_arms(*([side[seed] for seed in seeds] for side in sides))
     return value, half
 
 
 def _by_seed(numbers: Numbers, languages: Sequence[str]) -> dict[Any, list[Number]]:
     """The number of each language, in order, of the seeds that have them all."""
-    found = {
-        seed: [list(numbers.select(seed=seed, language=code)) for code in languages]
-        for seed in numbers.values_of("seed")
-    }
-    return {seed: [some[0] for some in cells] for seed, cells in found.items() if all(cells)}
-
-
-def _mean_draws(numbers: Sequence[Number]) -> Any:  # noqa: ANN401 - an array
-    import numpy as np
-
-    return np.mean([number.draws for number in numbers], axis=0)
+    found = {seed: {one.at["language"]: one for one in some} for seed, some in numbers.by("seed").items()}
+    return {seed: [some[code] for code in languages] for seed, some in found.items() if set(languages) <= set(some)}

@@ -11,6 +11,7 @@ from isoglot.core.files import read_json
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
+from isoglot.study.numbers import mean_cell
 from isoglot.study.tables.arm_tests import arm_table
 from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
 from isoglot.study.tables.layer_tables import layer_tables
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
 FACTS = {"perplexity": ("perplexity", ".1f"), "fertility": ("subwords/word", ".2f"), "ids_read": ("ids read", ",.0f")}
 SCORES = {"nli": "NLI, accuracy in %", "ner": "NER, F1", "parsing": "Parsing, LAS"}
-LEVEL = 0.95
 _KEYS = ("pair", "arm")
 _NOTES = (
     "± is half a 95 % interval over test items (bootstrap); means over seeds. Δ: difference to the baseline.",
@@ -85,7 +85,7 @@ def score_tables(study: Study) -> list[Table]:
         notes = list(_NOTES[1:] if task is None else _NOTES[:1])
         if f"{task}_anchors" in names:
             notes.append(f"Δ anchors: difference of a Sep arm to {study.about['arms'][ANCHORS]}.")
-        found.append(_score_table(some, heads, what, tuple(notes)))
+        found.append(Table.from_rows(some, heads, caption=what, footnotes=tuple(notes), intervals="plus-minus"))
     return [table for table in found if table.rows]
 
 
@@ -98,7 +98,8 @@ def result_table(study: Study) -> Table:
     if study.numbers().values_of("sharing"):
         return factorial_table(study.numbers())
     columns, rows = _score_rows(study)
-    return _score_table(rows, list(columns.values()), str(study.about.get("title", "")), _NOTES)
+    caption = str(study.about.get("title", ""))
+    return Table.from_rows(rows, columns.values(), caption=caption, footnotes=_NOTES, intervals="plus-minus")
 
 
 def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
@@ -115,13 +116,6 @@ def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
     return columns, rows
 
 
-def _score_table(
-    rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: tuple[str, ...]
-) -> Table:
-    cells = [{column.name: row.get(column.name) for column in columns} for row in rows]
-    return Table.from_rows(cells, list(columns), caption=caption, footnotes=notes, intervals="plus-minus")
-
-
 def facts_table(study: Study) -> Table:
     """What to know beside the scores of an arm: perplexity, scores in the language of training, subwords, ids."""
     columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
@@ -132,17 +126,16 @@ def facts_table(study: Study) -> Table:
             for language in of_arm.select(measure).values_of("language"):
                 name = f"{measure}_{language}"
                 columns.setdefault(name, Column(name, title=language, above=words, format=digits))
-                row[name] = _mean(list(of_arm.select(measure, language=language)))
+                row[name] = of_arm.select(measure, language=language).mean
         for task, title in TASKS.items():
             for source in of_arm.select(f"{task}_dev").values_of("language"):
-                some = list(of_arm.select(task, language=source, layer=None))
+                some = of_arm.select(task, language=source, layer=None)
                 name = f"{task}_{source}"
                 columns.setdefault(name, Column(name, title=title, above=f"score in {source}", format=".1f"))
-                row[name] = _mean(some) if some else None
+                row[name] = some.mean if len(some) else None
         if row and variant is None:
             rows.append({"pair": pair, "arm": study.about["arms"][arm], **row})
-    cells = [{name: row.get(name) for name in columns} for row in rows]
-    return Table.from_rows(cells, list(columns.values()), caption="Beside the scores")
+    return Table.from_rows(rows, columns.values(), caption="Beside the scores")
 
 
 def _arms(study: Study, numbers: Numbers) -> list[tuple[str, str, Numbers, str | None]]:
@@ -164,21 +157,22 @@ def _scores(numbers: Numbers, bases: Mapping[str, Numbers], columns: dict[str, C
         for language in numbers.select(measure).values_of("language"):
             name = f"{measure}_{language}"
             columns.setdefault(name, Column(name, title=language, above=title, format=".1f"))
-            row[name] = with_interval(list(numbers.select(measure, language=language)))
+            row[name] = mean_cell([numbers.select(measure, language=language)])
         for base, words in (("delta", "Δ"), ("anchors", "Δ anchors")):
             delta = _delta(numbers, bases[base], measure) if base in bases else None
             if delta is not None:
                 name = f"{measure}_{base}"
                 columns.setdefault(name, Column(name, title=words, above=title, format="+.1f"))
                 row[name] = delta
-    best = _best_layer(numbers)
-    if best:
+    layers = numbers.select("sentence_p1").by("layer").values()
+    if layers:
         columns.setdefault("p1", Column("p1", title="P@1", unit="%", scale=100, format=".1f"))
-        row["p1"] = with_interval(best)
-    similar = list(numbers.select("cka", estimator="debiased"))
-    if similar:
+        best = max(layers, key=lambda some: some.mean)
+        row["p1"] = mean_cell([best])
+    similar = numbers.select("cka", estimator="debiased")
+    if len(similar):
         columns.setdefault("cka", Column("cka", title="CKA", format=".2f"))
-        row["cka"] = _mean(similar)
+        row["cka"] = similar.mean
     return row
 
 
@@ -186,39 +180,11 @@ def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
     """Difference of the averages over languages that were not trained on."""
     source = base.select(f"{measure}_dev").values_of("language")
     languages = [code for code in numbers.select(measure).values_of("language") if code not in source]
-    sides = [[list(some.select(measure, language=code)) for code in languages] for some in (numbers, base)]
-    if not languages or not all(each for side in sides for each in side):
+    sides = [[some.select(measure, language=code) for code in languages] for some in (numbers, base)]
+    if not languages or not all(len(each) for side in sides for each in side):
         return None
-    ours, theirs = (sum(map(_mean, side)) / len(languages) for side in sides)
+    ours, theirs = (sum(each.mean for each in side) / len(languages) for side in sides)
     return ours - theirs
-
-
-def _best_layer(numbers: Numbers) -> list[Number]:
-    found = numbers.select("sentence_p1")
-    by_layer = [list(found.select("sentence_p1", layer=layer)) for layer in found.values_of("layer")]
-    return max(by_layer, key=_mean, default=[])
-
-
-def _mean(numbers: Sequence[Number]) -> float:
-    return sum(number.value for number in numbers) / len(numbers)
-
-
-def interval(numbers: Sequence[Number]) -> tuple[float, float] | None:
-    """95 % interval over test items of a mean over seeds; None where there are no test items."""
-    import numpy as np
-
-    if not numbers or not all(number.draws for number in numbers):
-        return None
-    draws = np.mean([number.draws for number in numbers], axis=0)
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
-def with_interval(numbers: Sequence[Number]) -> float | dict[str, float]:
-    """The mean over seeds, with its interval over test items if there are any, as a cell of a table."""
-    ends = interval(numbers)
-    value = _mean(numbers)
-    return value if ends is None else {"value": value, "low": ends[0], "high": ends[1]}
 
 
 # --- claims ---

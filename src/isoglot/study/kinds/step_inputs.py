@@ -1,16 +1,19 @@
-"""Encoders and sentence pairs that several steps of a worker read: opened once."""
+"""What several kinds of steps read: encoders, which a worker opens once, sentence pairs and dictionaries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError
+from isoglot.study.kinds.text import DICTIONARY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from isoglot.model.protocol import EncoderLike
     from isoglot.study.steps import Work
+    from isoglot.text.formats.dictionary import Entry
 
 
 def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
@@ -29,6 +32,24 @@ def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
     return encoder
 
 
+def open_both(work: Work) -> tuple[EncoderLike, EncoderLike]:
+    """The encoders of the two languages: the inputs ``encoder`` and ``other``, or the first for both."""
+    return open_step_encoder(work), open_step_encoder(work, "other" if "other" in work.inputs else "encoder")
+
+
+def step_languages(work: Work) -> tuple[str, str]:
+    """The setting ``languages``."""
+    one, other = work.settings["languages"]
+    return one, other
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """The entries of a dictionary: a file, or the payload of a step that wrote one."""
+    from isoglot.text.formats.dictionary import read_dictionary
+
+    return list(read_dictionary(path / DICTIONARY if path.is_dir() else path))
+
+
 def sentence_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], list[str], str]:
     """Test sentences of two languages that correspond, and a hash of them.
 
@@ -38,8 +59,7 @@ def sentence_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], l
     Raises:
         ConfigError: A language is missing.
     """
-    pairs = _pairs(work, languages, "pairs", work.settings)
-    return _sides(pairs)
+    return _sides(_pairs(work, languages, "pairs", work.settings))
 
 
 def map_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], list[str], str]:
