@@ -30,7 +30,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,9 +47,9 @@ from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.represent import extract
-from isoglot.retrieve import VectorSet, score_layers
+from isoglot.retrieve import RetrievalConfig, VectorSet, WordLookup
 from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
-from isoglot.retrieve.from_model import context_side
+from isoglot.retrieve.words import context_side
 from isoglot.static import GloveConfig, Word2VecConfig, train_static, word_vectors
 from isoglot.text.formats.dictionary import read_dictionary
 
@@ -227,7 +226,8 @@ class Comparison:
 
     def _met(self, encoder: Any, contexts: Mapping[str, Path], words: list[str], code: str) -> VectorSet:
         most = self.options.contexts
-        side = context_side(encoder, [contexts[code]], words, code, case="lower", contexts=most, progress=self.progress)
+        lookup = WordLookup(case="lower", contexts=most)
+        side = context_side(encoder, [contexts[code]], words, code, lookup, progress=self.progress)
         # Of static vectors a word may have none: no subword of it was frequent enough.
         rows = np.flatnonzero(side.layers[0].any(axis=1)).tolist()
         items = [(side.items or ())[row] for row in rows]
@@ -289,9 +289,11 @@ class Comparison:
 
     def _scored(self, sides: Mapping[str, VectorSet], entries: Entries, resamples: int) -> dict[str, PairScores]:
         device = choose_device(self.options.device)
-        score = partial(score_layers, methods=("cosine",), resamples=resamples, seed=self.options.seed, device=device)
+        config = RetrievalConfig(methods=("cosine",), resamples=resamples, seed=self.options.seed)
         return {
-            pair[1]: score_dictionary(*entry_sides(sides, pair, each), each, self._muse(pair[1], "…"), score=score)
+            pair[1]: score_dictionary(
+                *entry_sides(sides, pair, each), each, self._muse(pair[1], "…"), config=config, device=device
+            )
             for pair, each in entries.items()
             if all(code in sides for code in pair)
         }

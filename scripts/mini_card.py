@@ -42,11 +42,11 @@ from isoglot.core.files import read_json, write_json, write_text
 from isoglot.core.progress import SILENT, choose_progress
 from isoglot.model import load_encoder
 from isoglot.represent import extract
-from isoglot.retrieve import csls, nearest, precision_at_k, score_layers
+from isoglot.retrieve import RetrievalConfig, WordLookup, csls, nearest, precision_at_k
 from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
-from isoglot.retrieve.from_model import context_side
 from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.retrieve.parallel_sets import table_set, tatoeba_sets
+from isoglot.retrieve.words import context_side
 from isoglot.steer import LanguageMeans, sweep_shifts
 from isoglot.steer.language_files import own_known
 from isoglot.text.formats.dictionary import read_dictionary
@@ -212,14 +212,13 @@ class Card:
     ) -> tuple[dict[str, VectorSet], dict[str, str]]:
         """The words that are met in text; and why a language is left out."""
         sides, missing = {}, {}
+        lookup = WordLookup(contexts=self.effort.contexts)
         with tempfile.TemporaryDirectory() as place:
             for code in [code for code in words if code in texts]:
                 path = Path(place) / f"{code}.txt"
                 write_text(path, "".join(f"{line}\n" for line in texts[code][: self.effort.pool]))
                 try:
-                    sides[code] = context_side(
-                        self.encoder, [path], words[code], code, contexts=self.effort.contexts, progress=self.progress
-                    )
+                    sides[code] = context_side(self.encoder, [path], words[code], code, lookup, progress=self.progress)
                 except MissingPartError as error:
                     missing[code] = str(error)
         return sides, missing
@@ -227,12 +226,14 @@ class Card:
     def _dictionaries(
         self, entries: Mapping[tuple[str, str], Sequence[Entry]], sides: Mapping[str, VectorSet], folder: Path
     ) -> dict[str, Any]:
-        score = partial(score_layers, methods=("cosine",), resamples=1, device=self.encoder.device)
+        config = RetrievalConfig(methods=("cosine",), resamples=1)
         found = {}
         for pair, right in entries.items():
             if set(pair) <= set(sides):
                 source, target = entry_sides(sides, pair, right)
-                found[pair[1]] = words_found(score_dictionary(source, target, right, folder, score=score))
+                device = self.encoder.device
+                scores = score_dictionary(source, target, right, folder, config=config, device=device)
+                found[pair[1]] = words_found(scores)
         return {"pairs": found}
 
     # --- steering ---

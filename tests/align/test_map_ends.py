@@ -14,9 +14,10 @@ from isoglot.align.maps.endpoints import check_end
 from isoglot.align.maps.estimator import PairMap
 from isoglot.represent import Representations, extract
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.retrieve.from_model import embedding_side, sentence_sides
 from isoglot.retrieve.parallel_sets import ParallelSet
+from isoglot.retrieve.sentences import sentence_sides
 from isoglot.retrieve.vector_files import read_side
+from isoglot.retrieve.words import embedding_side
 from tests.errors import raises
 
 SENTENCES = [f"The {noun} sees {number} {other}." for noun in ("cat", "dog") for other in "xyz" for number in range(9)]

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.align.splits import held_out, limited, refuse_leak
+from isoglot.align.splits import held_out, limited
+from isoglot.retrieve.leaks import refuse_leak
 from tests.errors import raises
 
 pairs = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=2, max_size=60)

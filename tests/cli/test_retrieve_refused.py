@@ -44,7 +44,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         ),
         (
             (*model, "--parallel", "en=a.txt"),
-            "--parallel names one language, en; name two: --parallel en=a.txt --parallel de=b.txt",
+            "parallel sentences of one language, en; give files of two or more languages",
         ),
         (
             (*model, "--parallel", "en=a.txt", "--parallel", "en=b.txt"),
@@ -75,14 +75,14 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         ),
         (
             (*model, "--parallel", "tatoeba"),
-            "--parallel 'tatoeba' is a folder of test sets with English, and no language is chosen; choose some, such as --langs de,fr",
+            "tatoeba is a folder of test sets with English, and no language is chosen; choose some, such as de and fr",
         ),
         (
             (*model, "--parallel", "tatoeba", "--langs", "de"),
             "tatoeba: no Tatoeba test set of 'de'; there should be tatoeba.xxx-eng.xxx and .eng",
         ),
-        ((*ALIGNED, "--method", "clss"), "no --method 'clss'; did you mean 'csls'?"),
-        ((*ALIGNED, "--center", "median"), "no --center 'median'; did you mean 'mean'?"),
+        ((*ALIGNED, "--method", "clss"), "unknown method 'clss'; did you mean 'csls'?"),
+        ((*ALIGNED, "--center", "median"), "unknown center 'median'; did you mean 'mean'?"),
         (
             (*ALIGNED, "--layers", "last"),
             "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
@@ -168,10 +168,7 @@ def test_words_that_cannot_be_compared_are_one_line(words, retrieve_folder: Path
     (retrieve_folder / "foreign.txt").write_text("sky ciel\nsea mer\n")
     model = ("model", "--dictionary")
     text = ("--text", "en=a.txt", "--text", "fr=b.txt")
-    need = (
-        "--words-as contexts needs --text, unless all models are static vectors; "
-        "name the text of both languages: --text en=a.txt --text fr=b.txt; or --words-as embeddings"
-    )
+    need = "there is no en text for words in context, and the model is not a table of static vectors; give text"
     cases = [
         (
             (*VECTORS[:-1], "none.txt"),
@@ -205,10 +202,10 @@ def test_words_that_cannot_be_compared_are_one_line(words, retrieve_folder: Path
         ((*model, "en-fr=en-fr.txt"), need),
         (
             (*model, "en-fr.txt", *text),
-            "--dictionary 'en-fr.txt' names no languages; write --dictionary en-fr=en-fr.txt",
+            "--dictionary 'en-fr.txt' is not from-to=path; write it as --dictionary en-fr=file.txt",
         ),
-        ((*model, "en-fr=en-fr.txt", *text[:2]), "--text has no fr; name its text: --text fr=file.txt"),
-        ((*model, "en-en=en-fr.txt", *text), "--dictionary en-en is of one language; name two"),
+        ((*model, "en-fr=en-fr.txt", *text[:2]), "there is no fr text; give it, beside that of en"),
+        ((*model, "en-en=en-fr.txt", *text), "en-en is one language; name two languages"),
         (
             (*model, "en-fr=foreign.txt", *text),
             "foreign.txt: no entry of the dictionary has both words: 0 of 2 source words and 0 of 2 target words have vectors; check the two languages",

@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from isoglot.model import load_encoder
 from isoglot.represent import extract
-from isoglot.retrieve.from_model import sentence_sides
 from isoglot.retrieve.parallel_sets import ParallelSet
+from isoglot.retrieve.sentences import sentence_sides
 from tests.errors import raises
 
 MODES = ("cls_token", "max_tokens", "mean_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken")

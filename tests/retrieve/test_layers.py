@@ -79,4 +79,4 @@ def test_files_are_tables(tmp_path):
 
 def test_no_such_center():
     with raises("config.unknown-name", "'meen'"):
-        score_layers(*sides(), centers=["meen"])  # type: ignore[list-item]
+        score_layers(*sides(), centers=["meen"])

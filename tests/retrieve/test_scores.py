@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from isoglot.retrieve import Gold, hubness, precision_at_k, read_side, score_dictionary, score_layers, score_retrieval
+from isoglot.retrieve import (
+    Gold,
+    RetrievalConfig,
+    hubness,
+    precision_at_k,
+    read_side,
+    score_dictionary,
+    score_retrieval,
+)
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.retrieve.methods import METHODS
 from isoglot.retrieve.results import write_pairs
@@ -50,8 +57,8 @@ def test_every_method_both_ways_equals_the_definition(brute):
 def test_the_candidates_are_the_gold_or_all(brute, kind):
     X, Y = spaces()
     gold = Gold.from_pairs([(5, 5), (5, 40), (9, 9), (30, 40)])
-    narrow = score_retrieval(kind(X), kind(Y), gold, ["csls"], resamples=20).of("csls")
-    wide = score_retrieval(kind(X), kind(Y), gold, ["csls"], candidates="all", resamples=20).of("csls")
+    narrow = score_retrieval(kind(X), kind(Y), gold, methods=["csls"], resamples=20).of("csls")
+    wide = score_retrieval(kind(X), kind(Y), gold, methods=["csls"], candidates="all", resamples=20).of("csls")
     assert (narrow.queries, narrow.candidates, wide.candidates) == (3, 3, 60)
     assert narrow.queries_Q.tolist() == wide.queries_Q.tolist() == [5, 9, 30]
     assert set(narrow.found_QK.ravel()) == {5, 9, 40}
@@ -98,8 +105,8 @@ def files(tmp_path):
 def test_words_from_files(files):
     sides = read_side(files / "en.vec"), read_side(files / "fr.vec")
     entries = list(read_dictionary(files / "en-fr.txt"))
-    narrow = partial(score_layers, candidates="gold", methods=["cosine"], centers=["none"], resamples=20)
-    result = score_dictionary(*sides, entries, score=narrow)
+    narrow = RetrievalConfig(candidates="gold", methods=["cosine"], centers=["none"], resamples=20)
+    result = score_dictionary(*sides, entries, config=narrow)
     assert result.as_dict()["coverage"] == {
         "entries": 6, "entries_found": 4, "sources": 4, "sources_found": 3, "targets": 4, "targets_found": 3,
     }  # fmt: skip
@@ -126,9 +133,8 @@ def test_words_refused(files):
         with raises(*expected, file=files / name):
             score_dictionary(*sides, read_dictionary(files / name), files / name)
     with raises("input.leak", "en-fr.txt", 2, 4, "'dog'", "'big'"):
-        refuse_leak(
-            list(read_dictionary(files / "en-fr.txt")), {"dog", "big", "xyz"}, "en-fr.txt", remedy="score on others"
-        )
+        words = [entry.source for entry in read_dictionary(files / "en-fr.txt")]
+        refuse_leak({"dog", "big", "xyz"}, words, "source words", file="en-fr.txt")
 
 
 def test_lists_are_taken_as_arrays_and_results_are_short_to_read():

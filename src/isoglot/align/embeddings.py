@@ -13,7 +13,7 @@ from isoglot.align.word_pairs import WordSplit
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows
-from isoglot.retrieve.from_model import MOST_ROWS
+from isoglot.retrieve.words import MOST_ROWS
 from isoglot.text.formats.word_vectors import Vectors
 
 if TYPE_CHECKING:

@@ -202,7 +202,7 @@ def _score(
         X,
         Y,
         Gold.from_pairs(gold),
-        (config.retrieval,),
+        methods=(config.retrieval,),
         candidates=config.candidates,
         alike=alike,
         neighborhood=config.neighborhood,

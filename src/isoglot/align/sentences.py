@@ -11,10 +11,11 @@ import numpy as np
 
 from isoglot.align.layer_maps import LayerRows, check_dimensions, fit_alignment, layer_pairs
 from isoglot.align.maps.config import AlignConfig
-from isoglot.align.splits import held_out, limited, refuse_leak
+from isoglot.align.splits import held_out, limited
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import extract
+from isoglot.retrieve.leaks import refuse_leak
 from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:

@@ -1,19 +1,14 @@
-"""Training and test split, by seed, and the check that they do not overlap.
+"""Training and test split, by seed.
 
 Shape legend: ``N`` items, ``P`` pairs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import InputError
 from isoglot.core.rng import random_stream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.ndarray | None = None) -> np.ndarray:
@@ -60,30 +55,3 @@ def limited(pairs_P2: np.ndarray, limit: int, *, seed: int) -> np.ndarray:
     total = np.cumsum(np.bincount(source_P)[order])
     chosen = order[: max(1, int(np.searchsorted(total, limit, side="right")))]
     return pairs_P2[np.isin(source_P, chosen)]
-
-
-def refuse_leak(
-    train: Iterable[str],
-    test: Iterable[str],
-    what: str,
-    *,
-    allow: bool,
-    where: str = "in training as well",
-    otherwise: str = "take them out of one of the two",
-) -> int:
-    """Number of test items that are in training; more than zero is an error unless allowed.
-
-    Raises:
-        InputError: There are some; the message has their number and three examples.
-    """
-    asked = set(test)
-    leaked = sorted(asked.intersection(train))
-    if leaked and not allow:
-        examples = ", ".join(shown(each, 40) for each in leaked[:3])
-        verb = "is" if len(leaked) == 1 else "are"
-        raise InputError(
-            f"{len(leaked):,} of {len(asked):,} {what} of the test {verb} {where}: {examples}",
-            remedy=f"{otherwise}, or allow the leak with --allow-leak",
-            code="input.leak",
-        )
-    return len(leaked)

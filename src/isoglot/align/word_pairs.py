@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from isoglot.align.splits import held_out, refuse_leak
+from isoglot.align.splits import held_out
 from isoglot.core.errors import InputError
 from isoglot.retrieve.dictionaries import match_dictionary
-from isoglot.retrieve.leaks import in_case_of, without_known
+from isoglot.retrieve.leaks import in_case_of, refuse_leak, without_known
 from isoglot.retrieve.metrics import SpelledAlike, spelled_alike
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_entries
@@ -142,7 +142,7 @@ class WordSplit:
                 "source words",
                 allow=config.allow_leak,
                 where="known to pretraining from a dictionary",
-                otherwise="leave them out with --leave-out-known",
+                remedy="leave these words out, or allow the leak",
             )
 
     def words(self, side: int) -> list[str]:

@@ -9,7 +9,7 @@ from isoglot.align.maps.config import AlignConfig
 from isoglot.align.word_pairs import WordSplit
 from isoglot.core.progress import SILENT
 from isoglot.represent import frequent_words, word_types
-from isoglot.retrieve.from_model import MOST_WORDS
+from isoglot.retrieve.words import MOST_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

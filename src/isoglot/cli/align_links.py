@@ -201,7 +201,7 @@ def _dev_files(named: list[str] | None, languages: tuple[str, str]) -> dict[str,
 
 def _leaked(dev: Pairs, scored: Pairs, *, allow: bool) -> int:
     """How many of the scored pairs a layer is chosen on; more than none are refused, unless allowed."""
-    from isoglot.align.splits import refuse_leak
+    from isoglot.retrieve.leaks import refuse_leak
 
     known, asked = (
         [f"{' '.join(one)} ||| {' '.join(other)}" for one, other in pairs if one and other] for pairs in (dev, scored)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.options import MODEL, left_out, open_run, refuse_both
+from isoglot.cli.options import MODEL, open_run, refuse_both
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.core.progress import counted
@@ -212,6 +212,7 @@ def run_alignment(
 def _of_words(result: Alignment) -> list[str]:
     """Of words: how many were found, how many left out, and P@1 without those spelled the same as their translation."""
     from isoglot.retrieve.dictionaries import Coverage
+    from isoglot.retrieve.leaks import left_out
     from isoglot.retrieve.metrics import in_words
 
     name = "test_dictionary" if "test_dictionary" in result.facts else "dictionary"

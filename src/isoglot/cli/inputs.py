@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.retrieve.estimates import Estimates, From, OtherText
-    from isoglot.retrieve.from_model import Layers, Pool
     from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.retrieve.sentences import Layers, Pool
     from isoglot.text.provenance import Provenance
 
 Langs = Annotated[
@@ -436,7 +436,7 @@ class EstimatesOption:
         if self.estimates.means != "given":
             return {}
         if self.folder is None:
-            from isoglot.retrieve.from_model import other_text
+            from isoglot.retrieve.sentences import other_text
 
             self._check(languages, self.texts, "text: --means-from {}=FILE")
             return other_text(encoder, self.texts, layers=layers, pool=pool, progress=progress)

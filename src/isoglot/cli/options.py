@@ -7,19 +7,18 @@ help. Every verb has the group ``output: Output``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import typer
 
 from isoglot.cli.output import OPENED, Debug, Json, Quiet, Session
 from isoglot.cli.run_files import take_file, take_folder, take_vectors
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.progress import counted
 from isoglot.core.rng import LARGEST_SEED
 
 __all__ = ["Debug", "Json", "Quiet"]
@@ -247,10 +246,37 @@ def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
         )
 
 
-def left_out(words: int) -> str:
-    """How many words were left out.
+@dataclass(frozen=True)
+class KnownWordOptions:
+    """What becomes of words whose translations training was given."""
 
-    >>> left_out(1)
-    '1 source word left out: known from training'
+    SECTION: ClassVar[str] = "Scoring"
+    leave_out_known: LeaveOutKnown = False
+    allow_leak: AllowLeak = False
+
+    def policy(self) -> Literal["refuse", "leave-out", "allow"]:
+        """The choice as the library takes it.
+
+        Raises:
+            ConfigError: Both are asked for.
+        """
+        refuse_both(leave_out_known=self.leave_out_known, allow_leak=self.allow_leak)
+        return "allow" if self.allow_leak else "leave-out" if self.leave_out_known else "refuse"
+
+
+def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
+    """Refuse options that would have no effect beside another.
+
+    Args:
+        options: Options by name; those with a false value were not given.
+        beside: The other option.
+        remedy: The end of the message.
+
+    Raises:
+        ConfigError: One of them was given.
     """
-    return f"{counted(words, 'source words')} left out: known from training"
+    for option, value in options.items():
+        if value:
+            raise ConfigError(
+                f"{option} and {beside} exclude each other", remedy=remedy, code="config.conflicting-options"
+            )

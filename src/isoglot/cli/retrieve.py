@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -23,36 +23,30 @@ from isoglot.cli.inputs import (
     read_sets,
 )
 from isoglot.cli.options import (
+    INPUT,
     MODEL,
-    AllowLeak,
-    Debug,
+    OUTPUT,
     Device,
-    Json,
+    KnownWordOptions,
     LayerList,
-    LeaveOutKnown,
     OptionalOut,
-    Quiet,
     Seed,
     SentencePoolOfModel,
     Weights,
-    left_out,
     open_run,
     open_runs,
     parse_layers,
-    refuse_both,
+    refuse_beside,
+    verb,
 )
 from isoglot.cli.output import Output
-from isoglot.cli.retrieve_table import retrieval_table, spelling
 from isoglot.cli.run_files import files_of, recorded
-from isoglot.core.errors import ConfigError, nearest_name, shown
-from isoglot.core.progress import counted
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from isoglot.model import EncoderLike
-    from isoglot.retrieve.layer_scores import PairScores, VectorSet
-    from isoglot.vocab import Shards
+    from isoglot.retrieve import Retrieval, RetrievalConfig, WordLookup
 
 app = typer.Typer(
     help="How often the nearest neighbor in the other language is the translation, layer by layer.",
@@ -60,10 +54,11 @@ app = typer.Typer(
 )
 
 FIGURE = "layers.svg"
+EMBEDDED = "isoglot-mini"
 
 Model = Annotated[
     str | None,
-    typer.Argument(metavar="MODEL", callback=open_run, help=f"{MODEL} Default: isoglot-mini.", show_default=False),
+    typer.Argument(metavar="MODEL", callback=open_run, help=f"{MODEL} Default: {EMBEDDED}.", show_default=False),
 ]
 Models = Annotated[
     list[str] | None,
@@ -71,97 +66,218 @@ Models = Annotated[
         metavar="MODEL...",
         show_default=False,
         callback=open_runs,
-        help=f"{MODEL} Or static vectors. Several are scored on the words that each has. Default: isoglot-mini.",
-    ),
-]
-Source = Annotated[
-    Path | None,
-    typer.Option(
-        "--source", metavar="FILE", help="Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."
-    ),
-]
-Target = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="The vectors of the other side.")]
-Map = Annotated[
-    Path | None,
-    typer.Option(
-        "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
-    ),
-]
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and csls.",
-    ),
-]
-Centers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--center",
-        metavar="NAME",
-        help="none: vectors as they are; mean: each language's mean removed. Default: both.",
+        help=f"{MODEL} Or static vectors. Several are scored on the words that each has. Default: {EMBEDDED}.",
     ),
 ]
 Count = Annotated[
     int | None,
-    typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: 500 built-in ones, or all of files."),
+    typer.Option(
+        "--sentences",
+        metavar="N",
+        min=1,
+        rich_help_panel=INPUT,
+        help="The first N. Default: 500 built-in ones, or all of files.",
+    ),
 ]
-Rows = Annotated[int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")]
-Neighborhood = Annotated[
-    int, typer.Option("--neighborhood", metavar="K", min=1, help="Neighbors that csls and the margins average over.")
+Dictionary = Annotated[
+    list[str],
+    typer.Option(
+        "--dictionary",
+        metavar="FROM-TO=FILE",
+        rich_help_panel=INPUT,
+        help="Right pairs; for vectors one file alone. May be repeated.",
+    ),
 ]
-Resamples = Annotated[
-    int,
-    typer.Option("--resamples", metavar="N", min=1, max=1_000_000, help="Bootstrap samples behind each 95 % interval."),
-]
-Pairs = Annotated[
-    Literal["best", "all", "none"],
-    typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
-]
-FigureFile = Annotated[
-    Path | None, typer.Option("--figure", metavar="FILE", help="Where to draw P@1 by layer, as SVG; else in --out.")
+Shards = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shards",
+        metavar="LANG=DIR",
+        rich_help_panel=INPUT,
+        help="What the model learned from, to find words it was given.",
+    ),
 ]
 
 
-class _Found(NamedTuple):
-    """What a verb found: the scores, what else the metrics say, and remarks for people."""
+@dataclass(frozen=True)
+class VectorOptions:
+    """Vectors from files instead of a model, and a map for either."""
 
-    pairs: list[PairScores]
-    facts: dict[str, Any]
-    remarks: list[str]
+    SECTION: ClassVar[str] = INPUT
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--source", metavar="FILE", help="Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."
+        ),
+    ] = None
+    target: Annotated[Path | None, typer.Option("--target", metavar="FILE", help="The vectors of the other side.")] = (
+        None
+    )
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
+        ),
+    ] = None
+
+    def files(self, of_model: Mapping[str, object]) -> tuple[Path, Path] | None:
+        """The two files, None for a model; half of a pair and options of a model beside them are refused."""
+        if self.source is None or self.target is None:
+            if self.source != self.target:
+                raise ConfigError(
+                    "--source and --target go together", remedy="give both, or a MODEL", code="config.missing-option"
+                )
+            return None
+        refuse_beside(of_model, "--source FILE", remedy="give vectors, or a model")
+        return self.source, self.target
 
 
-@app.command(
+@dataclass(frozen=True)
+class SearchOptions:
+    """How translations are searched for and scored."""
+
+    SECTION: ClassVar[str] = "Search"
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and "
+            "csls.",
+        ),
+    ] = None
+    center: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--center",
+            metavar="NAME",
+            help="none: vectors as they are; mean: each language's mean removed. Default: both.",
+        ),
+    ] = None
+    neighborhood: Annotated[
+        int,
+        typer.Option("--neighborhood", metavar="K", min=1, help="Neighbors that csls and the margins average over."),
+    ] = 10
+    resamples: Annotated[
+        int,
+        typer.Option(
+            "--resamples", metavar="N", min=1, max=1_000_000, help="Bootstrap samples behind each 95 % interval."
+        ),
+    ] = 1000
+
+    def config(self, **values: Any) -> RetrievalConfig:  # noqa: ANN401 - fields of the config
+        """The config of a search."""
+        from isoglot.retrieve import RetrievalConfig
+
+        given = {"methods": self.method, "centers": self.center}
+        values |= {name: value for name, value in given.items() if value}
+        return RetrievalConfig(neighborhood=self.neighborhood, resamples=self.resamples, **values)
+
+
+@dataclass(frozen=True)
+class LookupOptions:
+    """How a model's words get their vectors."""
+
+    SECTION: ClassVar[str] = "Words"
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
+    ] = None
+    words_as: Annotated[
+        Literal["contexts", "embeddings"],
+        typer.Option(
+            "--words-as",
+            help="A model's word is the mean over its contexts in --text (static vectors need none), or, if it is one "
+            "subword, its embedding.",
+        ),
+    ] = "contexts"
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="N",
+            min=1,
+            help="A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
+            "--text, 200,000 of one subword.",
+        ),
+    ] = None
+    case: Annotated[
+        Literal["auto", "keep", "lower"],
+        typer.Option(
+            "--case", help="How words of --text are compared: auto is lower where the dictionary has no capitals."
+        ),
+    ] = "auto"
+    contexts: Annotated[
+        int | None, typer.Option("--contexts", metavar="N", min=1, help="Sentences of a word that count at most.")
+    ] = None
+    rows: Annotated[
+        int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")
+    ] = None
+
+    def lookup(self, layers: Literal["all"] | list[int]) -> WordLookup:
+        """The lookup of a library call; options without effect are refused."""
+        from isoglot.retrieve import WordLookup
+
+        if self.words_as == "embeddings":
+            of_text = {**self.of_text(), "--rows": self.rows, "--text": self.text, "--layers": layers != "all"}
+            remedy = "leave it out: there is one row a word, from no text"
+            refuse_beside(of_text, "--words-as embeddings", remedy=remedy)
+        return WordLookup(
+            words_as=self.words_as,
+            layers=layers,
+            case=self.case,
+            contexts=self.contexts,
+            limit=self.rows,
+            vocabulary=self.vocabulary,
+        )
+
+    def of_text(self) -> dict[str, object]:
+        """Options about words in text, with the values that were given."""
+        return {"--case": self.case != "auto", "--contexts": self.contexts}
+
+    def of_model(self) -> dict[str, object]:
+        """Options about models, with the values that were given."""
+        given = {"--text": self.text, "--words-as": self.words_as != "contexts", "--vocabulary": self.vocabulary}
+        return {**given, **self.of_text()}
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """What is written."""
+
+    SECTION: ClassVar[str] = OUTPUT
+    pairs: Annotated[
+        Literal["best", "all", "none"],
+        typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
+    ] = "best"
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Where to draw P@1 by layer, as SVG; else in --out.")
+    ] = None
+    out: OptionalOut = None
+
+
+@verb(
+    app,
     "sentences",
-    epilog="Example: isoglot retrieve sentences MODEL --parallel en=a.txt --parallel de=b.txt --layers all "
-    "--method csls --out found/",
+    example="retrieve sentences MODEL --parallel en=a.txt --parallel de=b.txt --layers all --method csls --out found/",
 )
 def sentences(
+    *,
     model: Model = None,
     parallel: ParallelSets = None,
     langs: Langs = None,
-    source: Source = None,
-    target: Target = None,
-    mapping: Map = None,
+    count: Count = None,
+    vectors: VectorOptions,
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
-    method: Methods = None,
-    center: Centers = None,
+    search: SearchOptions,
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
-    count: Count = None,
-    neighborhood: Neighborhood = 10,
-    resamples: Resamples = 1000,
-    pairs: Pairs = "best",
-    figure: FigureFile = None,
-    out: OptionalOut = None,
+    results: ResultOptions,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Look for the translation of every sentence, in every layer, in both directions.
 
@@ -175,140 +291,58 @@ def sentences(
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
-    output = Output(json=json, quiet=quiet)
-    of_model: dict[str, object] = {
-        "MODEL": model,
-        "--parallel": parallel,
-        "--langs": langs,
-        "--pool": pool,
-    }
-    _check_origin(source, target, of_model)
-    chosen = parse_layers(layers)
+    files = vectors.files({"MODEL": model, "--parallel": parallel, "--langs": langs, "--pool": pool})
     asked = parse_estimates(means_from, csls_from)
     if asked.estimates.means == "given":
-        beside = {"--source": source, "--map": mapping}
-        _refuse(beside, "--means-from of other text", remedy="take --means-from folds or own")
-    score = partial(_score(method, center, neighborhood, resamples, seed, device, output), estimates=asked.estimates)
+        beside: dict[str, object] = {"--source": vectors.source, "--map": vectors.mapping}
+        refuse_beside(beside, "--means-from of other text", remedy="take --means-from folds or own")
+    config = search.config(estimates=asked.estimates, seed=seed)
+    shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": output.progress}
 
-    def find() -> _Found:
-        from dataclasses import replace
-
+    def find(**options: Any) -> Retrieval:  # noqa: ANN401 - change and device
         from isoglot.compare.parallel_sentences import SENTENCES, builtin_sets
-        from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
-        from isoglot.retrieve.from_model import sentence_sides
-        from isoglot.retrieve.vector_files import read_side
+        from isoglot.model import load_encoder
+        from isoglot.represent.extraction import sentence_pool
+        from isoglot.retrieve import retrieve_rows, retrieve_sentences
 
-        change = load_change(mapping)
-        remarks: list[str] = []
-        if source is not None and target is not None:
-            sides = (read_side(path, layers=chosen, limit=count) for path in (source, target))
-            pair = score(*change(*sides))
-            for side in (pair.source, pair.target):  # of the whole file, whatever --sentences takes of it
-                remarks += cut_in_words([(side.name, side.cut)], side.header.get("sentences", len(side)))
-            return _Found([pair], {"source": str(source), "target": str(target)}, remarks)
+        if files is not None:
+            return retrieve_rows(files[0], files[1], config, limit=count, **options, **shared)
         sets = read_sets(parallel, langs, count) if parallel else []
-        encoder, name = _encoder(model, device)
-        chosen_pool = pool or sentence_pool(encoder)
+        encoder = load_encoder(model or EMBEDDED, device=device)
         sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
-        sets = [one.without_repeats() for one in sets]
-        languages = dict.fromkeys(code for one in sets for code in one.sentences)
-        others = asked.others(encoder, languages, layers=chosen, pool=chosen_pool, progress=output.progress)
-        found = []
-        by_language: dict[str, VectorSet] = {}
-        for one in sets:
-            by_language = sentence_sides(
-                encoder, one, layers=chosen, pool=chosen_pool, name=name, known=by_language, progress=output.progress
-            )
-            by_language = {code: replace(side, others=others.get(code, {})) for code, side in by_language.items()}
-            found += [score(*change(by_language[first], by_language[second])) for first, second in one.pairs]
-            remarks += [*one.remarks, *cut_in_words([(side.name, side.cut) for side in by_language.values()], len(one))]
-        facts = {
-            "model": name,
-            "pool": chosen_pool,
-            "left_out": {one.name: one.left_out for one in sets if one.left_out},
-            "repeated": {one.name: one.repeated for one in sets if one.repeated},
-        }
-        return _Found(found, facts, [*pool_in_words(encoder, chosen_pool), *remarks])
+        shared["pool"] = pool or sentence_pool(encoder)
+        others = asked.others(encoder, dict.fromkeys(code for one in sets for code in one.sentences), **shared)
+        return retrieve_sentences(encoder, sets, config, others=others, name=model or EMBEDDED, **options, **shared)
 
-    read = [*files_of(parallel), *asked.files, source, target, mapping, _index(model, source)]
-    _run(find, read, output, kind="sentences", out=out, figure=figure, which=pairs, seed=seed, device=device)
+    read = [*files_of(parallel), *asked.files, vectors.source, vectors.target, vectors.mapping]
+    _run(find, read, vectors.mapping, results, seed, device, output)
 
 
-@app.command(
-    "words",
-    epilog="Example: isoglot retrieve words --source en.vec --target fr.vec --dictionary en-fr.txt --map map/",
-)
+@verb(app, "words", example="retrieve words --source en.vec --target fr.vec --dictionary en-fr.txt --map map/")
 def words(
-    dictionary: Annotated[
-        list[str],
-        typer.Option(
-            "--dictionary", metavar="FROM-TO=FILE", help="Right pairs; for vectors one file alone. May be repeated."
-        ),
-    ],
+    *,
+    dictionary: Dictionary,
     model: Models = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
-    ] = None,
-    words_as: Annotated[
-        Literal["contexts", "embeddings"],
-        typer.Option(
-            "--words-as",
-            help="A model's word is the mean over its contexts in --text (static vectors need none), or, if it is one "
-            "subword, its embedding.",
-        ),
-    ] = "contexts",
-    source: Source = None,
-    target: Target = None,
-    mapping: Map = None,
+    vectors: VectorOptions,
+    shards: Shards = None,
+    lookup: LookupOptions,
     layers: LayerList = "all",
+    search: SearchOptions,
     candidates: Annotated[
         Literal["all", "gold"],
         typer.Option(
             "--candidates",
+            rich_help_panel="Search",
             help="Answers come from the whole vocabulary (all words of a file, a text or a model), or only from the "
             "words of the dictionary.",
         ),
     ] = "all",
-    vocabulary: Annotated[
-        int | None,
-        typer.Option(
-            "--vocabulary",
-            metavar="N",
-            min=1,
-            help="A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
-            "--text, 200,000 of one subword.",
-        ),
-    ] = None,
-    case: Annotated[
-        Literal["auto", "keep", "lower"],
-        typer.Option(
-            "--case", help="How words of --text are compared: auto is lower where the dictionary has no capitals."
-        ),
-    ] = "auto",
-    contexts: Annotated[
-        int | None, typer.Option("--contexts", metavar="N", min=1, help="Sentences of a word that count at most.")
-    ] = None,
-    shards: Annotated[
-        list[str] | None,
-        typer.Option("--shards", metavar="LANG=DIR", help="What the model learned from, to find words it was given."),
-    ] = None,
-    leave_out_known: LeaveOutKnown = False,
-    allow_leak: AllowLeak = False,
-    method: Methods = None,
-    center: Centers = None,
-    first: Rows = None,
-    neighborhood: Neighborhood = 10,
-    resamples: Resamples = 1000,
-    pairs: Pairs = "best",
-    figure: FigureFile = None,
-    out: OptionalOut = None,
+    known: KnownWordOptions,
+    results: ResultOptions,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Look for the translation of every word of a dictionary, in both directions.
 
@@ -320,247 +354,77 @@ def words(
 
     --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
     """
-    output = Output(json=json, quiet=quiet)
-    met: dict[str, object] = {"--case": case != "auto", "--contexts": contexts, "--rows": first}
-    of_model: dict[str, object] = {
-        "MODEL": model,
-        "--text": text,
-        "--words-as": words_as != "contexts",
-        "--vocabulary": vocabulary,
-    }
-    more = {"--shards": shards, "--case": case != "auto", "--contexts": contexts}
-    _check_origin(source, target, {**of_model, **more})
-    refuse_both(leave_out_known=leave_out_known, allow_leak=allow_leak)
-    if words_as == "embeddings":
-        met |= {"--text": text, "--layers": layers != "all"}
-        _refuse(met, "--words-as embeddings", remedy="leave it out: there is one row a word, from no text")
-    if len(model or ()) > 1 and mapping is not None:
-        raise ConfigError(
-            "--map is of one model, and there are several", remedy="give one MODEL", code="config.conflicting-options"
-        )
-    models: list[str | None] = [*model] if model else [None]
-    chosen = parse_layers(layers)
-    score = partial(_score(method, center, neighborhood, resamples, seed, device, output), candidates=candidates)
-
-    def find() -> _Found:
-        from isoglot.retrieve.dictionaries import words_by_language
-        from isoglot.retrieve.from_model import WordLookup, score_systems
-        from isoglot.retrieve.leaks import LeakCheck, training_provenance
-        from isoglot.text.formats.dictionary import read_dictionary
-
-        if source is not None and target is not None:
-            leaks = {"leave_out": leave_out_known, "allow": allow_leak}
-            return _of_files((source, target), dictionary, mapping, layers=chosen, limit=first, score=score, **leaks)
-        change = load_change(mapping)
-        files = _dictionaries(dictionary)
-        entries = {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
-        names = {pair: ", ".join(map(str, paths)) for pair, paths in files.items()}
-        texts = _texts(text, words_by_language(entries))
-        encoders = dict(_encoder(each, device)[::-1] for each in models)
-        check = LeakCheck(
-            training_provenance(encoders.values(), _opened(shards), [map_provenance(mapping)]), allow_leak
-        )
-        judged = {
-            pair: check.judging(rows, pair[0], names[pair], leave_out=leave_out_known) for pair, rows in entries.items()
-        }
-        entries = {pair: kept for pair, (kept, _) in judged.items()}
-        left = {"-".join(pair): omitted for pair, (_, omitted) in judged.items() if leave_out_known}
-        lookup = WordLookup(
-            words_as=words_as, layers=chosen, case=case, contexts=contexts, limit=first, vocabulary=vocabulary
-        )
-        found = score_systems(
-            encoders, entries, texts, lookup, names=names, score=score, change=change, progress=output.progress
-        )
-        remarks = [f"{pair}: {left_out(words)}" for pair, words in left.items() if words]
-        facts = {"models": list(encoders), "words_as": words_as, "left_out_known": left, **found.facts}
-        facts["leak_check"] = check.facts()
-        covered = [line for pair in found.pairs for line in _covered(pair)]
-        return _Found(list(found.pairs), facts, [*covered, *found.remarks, *remarks, str(check)])
-
-    read = [*files_of(dictionary), *files_of(text), source, target, mapping]
-    read += [_index(each, source) for each in models]
-    _run(find, read, output, kind="words", out=out, figure=figure, which=pairs, seed=seed, device=device)
-
-
-def _of_files(
-    paths: tuple[Path, Path],
-    dictionary: list[str],
-    mapping: Path | None,
-    *,
-    layers: Literal["all"] | list[int],
-    limit: int | None,
-    leave_out: bool,
-    allow: bool,
-    score: Callable[..., PairScores],
-) -> _Found:
-    """Words of two files of vectors."""
-    from isoglot.retrieve.dictionaries import score_dictionary
-    from isoglot.retrieve.leaks import LeakCheck
-    from isoglot.retrieve.vector_files import read_side, vectors_provenance
-    from isoglot.text.formats.dictionary import read_dictionary
-    from isoglot.text.provenance import merged
-
-    file = _one_dictionary(dictionary)
-    source, target = (read_side(path, layers=layers, limit=limit) for path in paths)
-    check = LeakCheck(merged([*map(vectors_provenance, paths), map_provenance(mapping)]), allow)
-    named = {} if is_path(dictionary[0]) else parse_pairs(dictionary)
-    language = next((pair[0] for pair in named), source.header.get("language"))
-    judges, omitted = check.judging(list(read_dictionary(file)), language, file, leave_out=leave_out)
-    pair = score_dictionary(*load_change(mapping)(source, target), judges, file, score=score)
-    remarks = [*_covered(pair), *([left_out(omitted)] if omitted else []), str(check)]
-    facts = {"source": str(paths[0]), "target": str(paths[1]), "left_out_known": omitted, "leak_check": check.facts()}
-    return _Found([pair], facts, remarks)
-
-
-def _check_origin(source: Path | None, target: Path | None, of_model: Mapping[str, object]) -> None:
-    """Refuse half of a pair of files, and what is for a model beside them."""
-    if (source is None) != (target is None):
-        raise ConfigError(
-            "--source and --target go together", remedy="give both, or a MODEL", code="config.missing-option"
-        )
-    if source is not None:
-        _refuse(of_model, "--source FILE", remedy="give vectors, or a model")
-
-
-def _refuse(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
-    """Refuse options that would have no effect beside another."""
-    for option, value in options.items():
-        if value:
-            raise ConfigError(
-                f"{option} and {beside} exclude each other", remedy=remedy, code="config.conflicting-options"
-            )
-
-
-def _score(
-    methods: list[str] | None,
-    centers: list[str] | None,
-    neighborhood: int,
-    resamples: int,
-    seed: int,
-    device: str,
-    output: Output,
-) -> Callable[..., PairScores]:
-    """What scores two sides, with everything but the sides; means and neighborhoods are those of all rows."""
-    from isoglot.core.devices import choose_device
     from isoglot.retrieve.estimates import OWN
-    from isoglot.retrieve.layer_scores import CENTERS, DEFAULT_METHODS, score_layers
-    from isoglot.retrieve.methods import METHODS
 
-    for option, given, known in (("--method", methods, METHODS), ("--center", centers, CENTERS)):
-        for value in given or ():
-            if value not in known:
-                raise ConfigError(
-                    f"no {option} {shown(value)}", remedy=nearest_name(value, known), code="config.unknown-name"
-                )
-    return partial(
-        score_layers,
-        methods=[known for known in METHODS if known in (methods or DEFAULT_METHODS)],
-        centers=[known for known in CENTERS if known in (centers or CENTERS)],
-        estimates=OWN,
-        neighborhood=neighborhood,
-        resamples=resamples,
-        seed=seed,
-        device=choose_device(device),
-        progress=output.progress,
-    )
+    files = vectors.files({"MODEL": model, "--shards": shards, **lookup.of_model()})
+    chosen = lookup.lookup(parse_layers(layers))
+    if len(model or ()) > 1:
+        refuse_beside({"--map": vectors.mapping}, "several models", remedy="give one MODEL")
+    config = search.config(candidates=candidates, estimates=OWN, seed=seed)
+    shared: dict[str, Any] = {"known_words": known.policy(), "progress": output.progress}
 
+    def find(**options: Any) -> Retrieval:  # noqa: ANN401 - change and device
+        from isoglot.model import load_encoder
+        from isoglot.retrieve import retrieve_word_vectors, retrieve_words
+        from isoglot.retrieve.leaks import training_provenance
+        from isoglot.text.formats.dictionary import read_dictionary
+        from isoglot.vocab import Shards
 
-def _texts(text: list[str] | None, languages: Iterable[str]) -> dict[str, list[Path]]:
-    texts = parse_named(text, "--text") if text else {}
-    for code in languages if texts else ():
-        if code not in texts:
-            raise ConfigError(
-                f"--text has no {code}", remedy=f"name its text: --text {code}=file.txt", code="config.missing-data"
+        if files is not None:
+            path, language = _one_dictionary(dictionary)
+            shared.update(training=map_provenance(vectors.mapping), language=language, name=str(path))
+            entries = list(read_dictionary(path))
+            return retrieve_word_vectors(
+                files[0], files[1], entries, config, layers=chosen.layers, limit=lookup.rows, **options, **shared
             )
-    return texts
+        paths = parse_pairs(dictionary)
+        rows = {pair: [entry for path in each for entry in read_dictionary(path)] for pair, each in paths.items()}
+        texts = parse_named(lookup.text, "--text") if lookup.text else {}
+        encoders = {name: load_encoder(name, device=device) for name in model or [EMBEDDED]}
+        folders = [folder for each in parse_named(shards, "--shards").values() for folder in each] if shards else []
+        opened = [Shards.open(folder, check="sizes") for folder in folders]
+        shared["training"] = training_provenance([], opened, [map_provenance(vectors.mapping)])
+        shared["names"] = {pair: ", ".join(map(str, each)) for pair, each in paths.items()}
+        return retrieve_words(encoders, rows, texts, config, chosen, **options, **shared)
+
+    read = [*files_of(dictionary), *files_of(lookup.text), vectors.source, vectors.target, vectors.mapping]
+    _run(find, read, vectors.mapping, results, seed, device, output)
 
 
-def _encoder(model: str | None, device: str) -> tuple[EncoderLike, str]:
-    from isoglot.model import load_encoder
-    from isoglot.model.load import EMBEDDED
-
-    name = model or EMBEDDED
-    return load_encoder(name, device=device), name
-
-
-def _one_dictionary(values: list[str]) -> Path:
-    """The file of the one dictionary that vectors are scored by, with or without its languages before it."""
+def _one_dictionary(values: list[str]) -> tuple[Path, str | None]:
+    """The file of the one dictionary that vectors are scored by, and its source language if it is named."""
     if len(values) > 1:
         raise ConfigError(
             "two files of vectors have one dictionary",
             remedy="give --dictionary once",
             code="config.conflicting-options",
         )
-    return Path(values[0]).expanduser() if is_path(values[0]) else next(iter(parse_pairs(values).values()))[0]
-
-
-def _dictionaries(values: list[str]) -> dict[tuple[str, str], list[Path]]:
-    for value in values:
-        if "=" not in value:
-            raise ConfigError(
-                f"--dictionary {shown(value)} names no languages",
-                remedy=f"write --dictionary en-fr={value}",
-                code="config.malformed-option",
-            )
-    found = parse_pairs(values)
-    for pair in found:
-        if pair[0] == pair[1]:
-            raise ConfigError(
-                f"--dictionary {'-'.join(pair)} is of one language", remedy="name two", code="config.other-language"
-            )
-    return found
-
-
-def _opened(shards: list[str] | None) -> list[Shards]:
-    from isoglot.vocab import Shards
-
-    named = parse_named(shards, "--shards") if shards else {}
-    return [Shards.open(folder, check="sizes") for folders in named.values() for folder in folders]
-
-
-def _covered(pair: PairScores) -> list[str]:
-    left = [
-        f"{pair.name}: {counted(side.without_vector, f'{side.name} words')} left out: no vector"
-        for side in (pair.source, pair.target)
-        if side.without_vector
-    ]
-    return [f"{pair.name}: {pair.coverage}", f"{pair.name}, {spelling(pair)}", *left]
-
-
-def _index(model: str | None, source: Path | None) -> Path | None:
-    """What tells one encoder of ours from another: the file with the hashes of all its parts."""
-    from isoglot.model.folder import INDEX
-    from isoglot.model.load import EMBEDDED, encoder_folder
-
-    folder = encoder_folder(model or EMBEDDED) if source is None else None
-    return None if folder is None else folder / INDEX
+    if is_path(values[0]):
+        return Path(values[0]).expanduser(), None
+    ((pair, (path, *_)),) = parse_pairs(values).items()
+    return path, pair[0]
 
 
 def _run(
-    find: Callable[[], _Found],
+    find: Callable[..., Retrieval],
     read: Iterable[Path | None],
-    output: Output,
-    *,
-    kind: str,
-    out: Path | None,
-    figure: Path | None,
-    which: Literal["best", "all", "none"],
+    mapping: Path | None,
+    results: ResultOptions,
     seed: int,
     device: str,
+    output: Output,
 ) -> None:
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
     from isoglot.core.files import write_text
-    from isoglot.report.retrieval import retrieval_svg
-    from isoglot.retrieve.results import write_results
+    from isoglot.report.retrieval import retrieval_svg, retrieval_table
 
-    where = str(choose_device(device))
+    place, out, figure = choose_device(device), results.out, results.figure
     inputs = [path for path in read if path is not None and path.is_file()]
-    with recorded(out, inputs, seed=seed, device=where) as run:
-        found = find()
-        head = {"kind": kind, **found.facts, "seed": seed}
-        files = [] if run is None else write_results(run.folder, found.pairs, head, which)
-        if figure is None and out is not None and all(pair.has_layers for pair in found.pairs):
+    with recorded(out, inputs, seed=seed, device=str(place)) as run:
+        found = find(change=load_change(mapping), device=place)
+        files = [] if run is None else found.save(run.folder, results.pairs)
+        if figure is None and out is not None and found.has_layers:
             figure = out / FIGURE
         if figure is not None:
             files.append(figure if run is None else run.place(figure))
@@ -568,7 +432,8 @@ def _run(
             if run is not None:
                 run.add_output(files[-1])
     files = files if run is None else [run.shown(path) for path in files]
-    value = head | {"pairs": [pair.as_dict() for pair in found.pairs], "files": [str(path) for path in files]}
-    output.result(value, retrieval_table(found.pairs, found.remarks))
+    output.result(
+        found.as_dict() | {"files": [str(path) for path in files]}, retrieval_table(found.pairs, found.remarks)
+    )
     if files:
         output.say("Written: " + ", ".join(str(path) for path in files))

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
+from isoglot.core.table import Table
 from isoglot.diagnose.names import listed
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.retrieve.evaluation import NEIGHBORHOOD_METHODS
 from isoglot.retrieve.layer_scores import found_both
+from isoglot.retrieve.methods import Direction
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import RenderableType
 
     from isoglot.retrieve.estimates import Center
     from isoglot.retrieve.layer_scores import PairScores
     from isoglot.retrieve.methods import Method
 
 MOST = 6
-"""So many lines are told apart."""
+"""Maximum number of lines in a figure."""
+MOST_TABLES = 4
+Figure = Literal["P@1 in %", "MRR"]
 
 
 def way_name(method: Method, center: Center) -> str:
@@ -60,6 +66,57 @@ def retrieval_svg(pairs: Sequence[PairScores]) -> str:
         whole=True,
     )
     return svg_file(drawing, finding(pairs), f"{sureness(pairs)}; {note}; {estimates_in_words(pairs)}")
+
+
+def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) -> RenderableType:
+    """Show a table for each pair, layer by method, or the best layer of each of many pairs; then the finding."""
+    from rich.console import Group
+    from rich.text import Text
+
+    ways = [(scores.method, each.center) for each in pairs[0].layers for scores in each.scores.methods]
+    ways = sorted(dict.fromkeys(ways), key=lambda way: [method for method, _ in ways].index(way[0]))
+    parts: list[RenderableType] = []
+    for pair in pairs if len(pairs) <= MOST_TABLES else []:
+        # Of words, the mean reciprocal rank too: the measure of Liu et al. (2020).
+        figures: list[Figure] = ["P@1 in %"] if pair.coverage is None else ["P@1 in %", "MRR"]
+        for figure in figures:
+            rows = [
+                [_layer_name(layer), *(_cell(pair, layer, center, method, figure) for method, center in ways)]
+                for layer in dict.fromkeys(each.layer for each in pair.layers)
+            ]
+            table = Table.from_cells(["layer", *(way_name(*way) for way in ways)], rows)
+            parts += [Text(f"{figure}: {_arrows(pair)}"), table, Text()]
+    if not parts:
+        rows = []
+        for pair in pairs:
+            best = pair.best
+            both = [pair.of(best.layer, best.center).of(best.method, way) for way in get_args(Direction)]
+            found = f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})"
+            mrr = f"{sum(each.mrr.value for each in both) / 2:.3f}"
+            rows.append([pair.name, found, mrr, _layer_name(best.layer), way_name(best.method, best.center)])
+        parts += [Table.from_cells(["languages", "P@1", "MRR", "layer", "by"], rows, align="lrrrl"), Text()]
+    said = [*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}", estimates_in_words(pairs)]
+    return Group(*parts, Text("\n".join(line for line in said if line)))
+
+
+def _layer_name(layer: int | None) -> str:
+    return "vectors" if layer is None else str(layer)
+
+
+def _arrows(pair: PairScores) -> str:
+    first, second = pair.source.name, pair.target.name
+    return f"{first} to {second} / {second} to {first}" + ("" if pair.model is None else f", {pair.model}")
+
+
+def _cell(pair: PairScores, layer: int | None, center: Center, method: Method, figure: Figure) -> str:
+    both = [pair.of(layer, center).of(method, way) for way in get_args(Direction)]
+    if figure == "MRR":
+        return " / ".join(f"{scores.mrr.value:.3f}" for scores in both)
+    return " / ".join(f"{100 * scores.precision[1].value:.1f}" for scores in both)
+
+
+def _chance(pairs: Sequence[PairScores]) -> str:
+    return f"{100 * max(pairs, key=lambda pair: pair.best.value).chance:.2g} %"
 
 
 def finding(pairs: Sequence[PairScores]) -> str:

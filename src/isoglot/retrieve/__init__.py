@@ -9,6 +9,7 @@ from isoglot.core.lazy import lazy_exports
 if TYPE_CHECKING:
     from isoglot.retrieve.dictionaries import score_dictionary as score_dictionary
     from isoglot.retrieve.evaluation import MethodScores as MethodScores
+    from isoglot.retrieve.evaluation import RetrievalConfig as RetrievalConfig
     from isoglot.retrieve.evaluation import RetrievalScores as RetrievalScores
     from isoglot.retrieve.evaluation import score_retrieval as score_retrieval
     from isoglot.retrieve.gold import Gold as Gold
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from isoglot.retrieve.metrics import hubness as hubness
     from isoglot.retrieve.metrics import mean_reciprocal_rank as mean_reciprocal_rank
     from isoglot.retrieve.metrics import precision_at_k as precision_at_k
+    from isoglot.retrieve.results import Retrieval as Retrieval
+    from isoglot.retrieve.sentences import retrieve_rows as retrieve_rows
+    from isoglot.retrieve.sentences import retrieve_sentences as retrieve_sentences
     from isoglot.retrieve.vector_files import read_side as read_side
+    from isoglot.retrieve.words import WordLookup as WordLookup
+    from isoglot.retrieve.words import retrieve_word_vectors as retrieve_word_vectors
+    from isoglot.retrieve.words import retrieve_words as retrieve_words
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

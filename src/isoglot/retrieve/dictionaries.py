@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
+from isoglot.core.progress import SILENT
 from isoglot.retrieve.estimates import OWN
+from isoglot.retrieve.evaluation import RetrievalConfig
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.layer_scores import PairScores, VectorSet, score_layers
 from isoglot.retrieve.metrics import spelled_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import torch
+
+    from isoglot.core.progress import Progress
     from isoglot.text.formats.dictionary import Entry
 
 
@@ -75,7 +79,8 @@ def match_dictionary(
     return gold, Coverage(len(pairs), len(gold), len(sources), len(gold.sources), len(targets), len(gold.targets))
 
 
-_AMONG_ALL = partial(score_layers, candidates="all", estimates=OWN)
+WORDS = RetrievalConfig(candidates="all", estimates=OWN)
+"""Candidates, means and CSLS neighborhoods are all words with vectors, as in MUSE."""
 
 
 def score_dictionary(
@@ -84,7 +89,9 @@ def score_dictionary(
     entries: Iterable[Entry],
     file: str | Path | None = None,
     *,
-    score: Callable[..., PairScores] = _AMONG_ALL,
+    config: RetrievalConfig = WORDS,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> PairScores:
     """Score two sides of words by the entries of a dictionary.
 
@@ -102,8 +109,10 @@ def score_dictionary(
         target: Those of the second.
         entries: Correct pairs, many to many.
         file: Where they come from, for messages.
-        score: :func:`score_layers` with its options. Default: candidates, means and CSLS neighborhoods are all words
-            with vectors, as in MUSE.
+        config: How to search and score. Default: candidates, means and CSLS neighborhoods are all words with vectors,
+            as in MUSE.
+        device: Where to compute.
+        progress: Progress in layers.
 
     Raises:
         InputError: The rows of a side have no names, or no entry has both words.
@@ -112,7 +121,7 @@ def score_dictionary(
         if side.items is None:
             raise InputError(
                 f"the rows of {side.name} have no words",
-                remedy="give a .vec file, or output of encode --pool types",
+                remedy="give a .vec file, or the words that isoglot encode wrote",
                 code="input.empty",
             )
     source, target = source.with_vectors(), target.with_vectors()
@@ -121,7 +130,7 @@ def score_dictionary(
     except InputError as error:
         raise error.prefixed("", file=file) from error
     alike = spelled_alike(gold, source.items or (), target.items or ())
-    return score(source, target, gold, coverage=coverage, alike=alike)
+    return score_layers(source, target, gold, config, coverage=coverage, alike=alike, device=device, progress=progress)
 
 
 def words_by_language(dictionaries: Mapping[tuple[str, str], Sequence[Entry]]) -> dict[str, list[str]]:

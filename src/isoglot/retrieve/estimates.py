@@ -83,6 +83,7 @@ class Estimates:
                 return f"{verb} other text" + (f" ({self.origin})" if self.origin else "")
 
 
+CROSS_FITTED = Estimates()
 OWN = Estimates(means="own", neighborhoods="own")
 
 
@@ -170,7 +171,7 @@ def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates
         if len(side) < FEWEST or len(parts) < 2:
             raise InputError(
                 f"{name} has {counted(len(side), 'rows')}, too few to cross-fit a mean",
-                remedy=f"give at least {FEWEST}, or --center none",
+                remedy=f"give at least {FEWEST}, or do not center",
                 code="input.too-few",
             )
     totals = [_sum(side) for side in inputs.sides]
@@ -192,7 +193,7 @@ def _whole_means(inputs: SearchInputs, estimates: Estimates) -> list[np.ndarray]
             if len(side) < 2:
                 raise InputError(
                     f"{name} has one row, so that centering leaves zeros",
-                    remedy="give more, or --center none",
+                    remedy="give more, or do not center",
                     code="input.zero-row",
                 )
             means.append(_sum(side) / len(side))
@@ -215,7 +216,7 @@ def _view(inputs: SearchInputs, means: Sequence[np.ndarray], parts: list[QueryGr
         if not kept.all():
             raise InputError(
                 f"{name}: row {int(rows[int((~kept).argmax())]) + 1} equals the mean, so that centering leaves zeros",
-                remedy="give --center none",
+                remedy="remove it, or do not center",
                 code="input.zero-row",
             )
         sides.append(centered)

@@ -15,7 +15,17 @@ import torch
 from isoglot.core.arrays import Array, ArrayLike, paired_rows
 from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, counted
-from isoglot.retrieve.estimates import OWN, Center, Estimates, OtherText, QueryGroup, SearchInputs, SearchView, views
+from isoglot.retrieve.estimates import (
+    CROSS_FITTED,
+    OWN,
+    Center,
+    Estimates,
+    OtherText,
+    QueryGroup,
+    SearchInputs,
+    SearchView,
+    views,
+)
 from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import (
     NEIGHBORHOOD,
@@ -134,25 +144,64 @@ class RetrievalScores:
         return {"scores": [scores.as_dict() for scores in self.methods]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class RetrievalConfig:
+    """How translations are searched for and scored.
+
+    Attributes:
+        methods: Scoring methods; they are scored in the order of :data:`isoglot.retrieve.methods.METHODS`.
+        centers: Whether to subtract each side's mean; several are scored separately.
+        estimates: Source of means and of the CSLS neighborhoods of candidates. Default: both are cross-fitted. The
+            inverted softmax always uses the rows themselves.
+        candidates: ``gold``: only rows of gold pairs are queries and candidates, as in Liu et al. (2020). ``all``:
+            every row is a candidate, as in MUSE (200,000 words).
+        directions: ``forward``, ``backward`` or both.
+        neighborhood: K of CSLS and of the margins.
+        sharpness: Factor in the exponent of the inverted softmax.
+        resamples: Bootstrap resamples of the intervals.
+        seed: Random seed of the intervals, the folds, and the halves for choosing the best layer.
+
+    Raises:
+        ConfigError: A value is invalid.
+    """
+
+    methods: Sequence[Method] = ("cosine", "csls")
+    centers: Sequence[Center] = get_args(Center)
+    estimates: Estimates = CROSS_FITTED
+    candidates: Candidates = "gold"
+    directions: Sequence[Direction] = get_args(Direction)
+    neighborhood: int = NEIGHBORHOOD
+    sharpness: float = SHARPNESS
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_name("candidates", self.candidates, get_args(Candidates))
+        for name, kind in (("method", Method), ("center", Center), ("direction", Direction)):
+            given, known = getattr(self, f"{name}s"), get_args(kind)
+            for value in given:
+                check_name(name, value, known)
+            object.__setattr__(self, f"{name}s", tuple(each for each in known if each in given))
+        check_options("cosine", 1, self.neighborhood, self.sharpness)
+
+
+ROWS_THEMSELVES = RetrievalConfig(methods=ALL, estimates=OWN)
+"""All methods but the Euclidean one, with means and neighborhoods of the searched rows themselves."""
+
+
 def score_retrieval(
     X: ArrayLike,
     Y: ArrayLike,
     gold: Gold | None = None,
-    methods: Sequence[Method] = ALL,
+    config: RetrievalConfig = ROWS_THEMSELVES,
     *,
-    candidates: Candidates = "gold",
-    directions: Sequence[Direction] = get_args(Direction),
-    alike: SpelledAlike | None = None,
     center: Center = "none",
-    estimates: Estimates = OWN,
     others: tuple[OtherText, OtherText] = (OtherText(), OtherText()),
     names: tuple[str, str] = ("X", "Y"),
-    neighborhood: int = NEIGHBORHOOD,
-    sharpness: float = SHARPNESS,
-    resamples: int = 1000,
-    seed: int = 0,
+    alike: SpelledAlike | None = None,
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
+    **options: Any,  # noqa: ANN401 - fields of the config
 ) -> RetrievalScores:
     """Score two matrices of one space by every method, in both directions.
 
@@ -160,56 +209,47 @@ def score_retrieval(
         X: N × D.
         Y: M × D.
         gold: Correct pairs. Default: row i belongs to row i.
-        methods: Scoring methods; shared computations are done once.
-        candidates: ``gold``: only rows of gold pairs are queries and candidates, as in Liu et al. (2020). ``all``:
-            every row is a candidate, as in MUSE (200,000 words).
-        directions: ``forward``, ``backward`` or both.
-        alike: Rows with a correct row of the same spelling: a second P@1 leaves them out.
+        config: How to search and score, but for the centering; computations that methods share are done once.
         center: Whether to subtract each side's mean.
-        estimates: Source of means and of the neighborhoods of candidates. Default: the rows themselves. The inverted
-            softmax always uses the rows themselves.
         others: Mean and rows of either side from other text, for ``estimates`` of kind ``given``.
         names: Names of the sides in error messages.
-        neighborhood: For CSLS and margins.
-        sharpness: For the inverted softmax.
-        resamples: Bootstrap resamples of the intervals.
-        seed: Random seed of the intervals and folds.
+        alike: Rows with a correct row of the same spelling: a second P@1 leaves them out.
         device: Where to compute. Default: the device of X.
         progress: Progress in rows.
+        **options: Fields of the config to replace, such as ``methods=["csls"]``.
 
     Raises:
         InputError: The matrices are invalid, or the gold does not fit them.
         ConfigError: An option is invalid.
     """
-    for method in methods:
-        check_options(method, 1, neighborhood, sharpness)
-    for value, known in ((candidates, Candidates), *((direction, Direction) for direction in directions)):
-        check_name("value", value, get_args(known))
+    config = replace(config, **options)
     sides = _array(X), _array(Y)
     gold = fitting(gold, len(X), len(Y))
     rows_X, rows_Y = np.arange(len(X)), np.arange(len(Y))
-    if candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
+    if config.candidates == "gold" and len(gold.sources) + len(gold.targets) < len(X) + len(Y):
         rows_X, rows_Y = gold.sources, gold.targets
         inner = (np.searchsorted(rows, side) for rows, side in zip((rows_X, rows_Y), gold.pairs_P2.T, strict=True))
         gold = Gold(np.stack(list(inner), axis=1))
-    seen = views(SearchInputs(sides, (rows_X, rows_Y), names, others), gold, center, estimates, seed=seed)
+    inputs = SearchInputs(sides, (rows_X, rows_Y), names, others)
+    seen = views(inputs, gold, center, config.estimates, seed=config.seed)
     results = []
     for unit in (True, False):
-        chosen = [method for method in methods if (method != "euclidean") is unit]
+        chosen = [method for method in config.methods if (method != "euclidean") is unit]
         if not chosen:
             continue
-        search = _Search(seen, gold, estimates, unit, neighborhood, sharpness, device, progress)
-        for method, direction in product(chosen, directions):
-            scored = _score(search.found(method, direction), gold, method, direction, resamples, seed)
+        search = _Search(seen, gold, config, unit, device, progress)
+        for method, direction in product(chosen, config.directions):
+            scored = _score(search.found(method, direction), gold, method, direction, config)
             asked, answers = (rows_X, rows_Y) if direction == "forward" else (rows_Y, rows_X)
             scored = replace(scored, queries_Q=asked[scored.queries_Q], found_QK=answers[scored.found_QK])
             if alike is not None:
                 rows = alike.source_rows if direction == "forward" else alike.target_rows
-                other = other_spelling(scored.queries_Q, scored.ranks_Q, rows, resamples=resamples, seed=seed)
+                other = other_spelling(
+                    scored.queries_Q, scored.ranks_Q, rows, resamples=config.resamples, seed=config.seed
+                )
                 scored = replace(scored, other_spelling=other)
             results.append(scored)
-    order = {method: place for place, method in enumerate(methods)}
-    return RetrievalScores(tuple(sorted(results, key=lambda scores: order[scores.method])))
+    return RetrievalScores(tuple(results))
 
 
 def _array(X: ArrayLike) -> Array:
@@ -233,18 +273,18 @@ class _Search:
         self,
         seen: Sequence[SearchView],
         gold: Gold,
-        estimates: Estimates,
+        config: RetrievalConfig,
         unit: bool,
-        neighborhood: int,
-        sharpness: float,
         device: str | torch.device | None,
         progress: Progress,
     ) -> None:
-        self.gold, self.estimates = gold, estimates
+        self.gold, self.estimates = gold, config.estimates
         self.parts: list[tuple[PairSearch, QueryGroup, NeighborhoodPool | None]] = []
         for view in seen:
             X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
-            rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)
+            rules = PairSearch(
+                X_ND, Y_MD, neighborhood=config.neighborhood, sharpness=config.sharpness, progress=progress
+            )
             self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
 
     def _apart(self, rules: PairSearch, view: SearchView, part: QueryGroup) -> NeighborhoodPool | None:
@@ -305,7 +345,7 @@ def apart_from(part: QueryGroup, sides: tuple[torch.Tensor, torch.Tensor], gold:
     return NeighborhoodPool((pools[0], pools[1]), (partners[0], partners[1]), (places[0], places[1]))
 
 
-def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resamples: int, seed: int) -> MethodScores:
+def _score(found: _Found, gold: Gold, method: Method, direction: Direction, config: RetrievalConfig) -> MethodScores:
     gold = gold if direction == "forward" else gold.turned()
     ranks_P = found.ranks_P
     ranks_Q = best_ranks(ranks_P, gold)
@@ -316,7 +356,7 @@ def _score(found: _Found, gold: Gold, method: Method, direction: Direction, resa
     sums_QF = np.stack([*hits, np.add.reduceat(1 / ranks_P, starts), 1 / ranks_Q], axis=1)
     pairs_Q = np.diff(np.append(starts, len(ranks_P)))
     counts_QF = np.stack([*(ones_Q for _ in CUTS), pairs_Q, ones_Q], axis=1)
-    *precision, mrr, best_mrr = bootstrap(sums_QF, counts_QF, resamples=resamples, seed=seed)
+    *precision, mrr, best_mrr = bootstrap(sums_QF, counts_QF, resamples=config.resamples, seed=config.seed)
     scores_QK = found.scores_QK
     if method == "euclidean":
         scores_QK = -np.sqrt(np.maximum(-scores_QK, 0))

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from isoglot.core.errors import InputError, check_name, shown
+from isoglot.core.errors import InputError, shown
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.estimates import Center, Estimates, OtherText
-from isoglot.retrieve.evaluation import Candidates, RetrievalScores, score_retrieval
-from isoglot.retrieve.methods import NEIGHBORHOOD, Direction
+from isoglot.retrieve.estimates import Center, OtherText
+from isoglot.retrieve.evaluation import RetrievalConfig, RetrievalScores, score_retrieval
+from isoglot.retrieve.methods import Direction
 from isoglot.retrieve.metrics import resampled_means
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.retrieve.dictionaries import Coverage
+    from isoglot.retrieve.estimates import Estimates
     from isoglot.retrieve.evaluation import MethodScores
     from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
     from isoglot.retrieve.metrics import Interval, SpelledAlike
 
-CENTERS: tuple[Center, ...] = get_args(Center)
-DEFAULT_METHODS: tuple[Method, ...] = ("cosine", "csls")
+DEFAULTS = RetrievalConfig()
 _LARGE = 10**9  # similarities of a search that gets its own progress bar
 _CHUNK = 65536
 
@@ -157,17 +157,20 @@ class BestLayer(NamedTuple):
 class PairScores:
     """Scores of two sides in every layer; ``coverage`` if the gold pairs came from a dictionary.
 
-    ``resamples`` and ``seed`` are those of the intervals; ``model`` distinguishes several models.
+    ``model`` distinguishes several models.
     """
 
     source: VectorSet = field(repr=False)
     target: VectorSet = field(repr=False)
     layers: tuple[LayerScores, ...]
-    estimates: Estimates
+    config: RetrievalConfig
     coverage: Coverage | None = None
-    resamples: int = 1000
-    seed: int = 0
     model: str | None = None
+
+    @property
+    def estimates(self) -> Estimates:
+        """Source of means and of CSLS neighborhoods."""
+        return self.config.estimates
 
     @property
     def name(self) -> str:
@@ -198,17 +201,16 @@ class PairScores:
             np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1).astype(float)
             for way in get_args(Direction)
         ]
+        resamples, seed = self.config.resamples, self.config.seed
         at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
-        parts = [halves(len(hits_QC), seed=self.seed) for hits_QC in hits]
+        parts = [halves(len(hits_QC), seed=seed) for hits_QC in hits]
         split = [half_Q for half_Q in parts if half_Q is not None]
         scored = (
             choose_by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
         )
         found_SC = np.mean(
             [
-                resampled_means(
-                    np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=self.resamples, seed=self.seed
-                )
+                resampled_means(np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=resamples, seed=seed)
                 for hits_QC, one_Q in zip(hits, scored, strict=True)
             ],
             axis=0,
@@ -289,18 +291,13 @@ def score_layers(
     source: VectorSet,
     target: VectorSet,
     gold: Gold | None = None,
-    methods: Sequence[Method] = DEFAULT_METHODS,
-    centers: Sequence[Center] = CENTERS,
+    config: RetrievalConfig = DEFAULTS,
     *,
-    estimates: Estimates | None = None,
-    candidates: Candidates = "gold",
-    neighborhood: int = NEIGHBORHOOD,
-    resamples: int = 1000,
-    seed: int = 0,
-    device: str | torch.device | None = None,
     coverage: Coverage | None = None,
     alike: SpelledAlike | None = None,
+    device: str | torch.device | None = None,
     progress: Progress = SILENT,
+    **options: Any,  # noqa: ANN401 - fields of the config
 ) -> PairScores:
     """Score every layer that both sides have, in both directions.
 
@@ -308,17 +305,12 @@ def score_layers(
         source: One side.
         target: The other.
         gold: Correct pairs of rows. Default: row i belongs to row i.
-        methods: Scoring methods.
-        centers: Whether to subtract each side's mean; several are scored separately.
-        estimates: Source of means and CSLS neighborhoods. Default: both are cross-fitted.
-        candidates: Whether rows in no gold pair are candidates, as for :func:`score_retrieval`.
-        neighborhood: For CSLS and margins.
-        resamples: Bootstrap resamples of the intervals.
-        seed: Random seed of the intervals, the folds, and the halves for choosing the best layer.
-        device: Where to compute.
+        config: How to search and score.
         coverage: Part of the result.
         alike: Rows with a correct row of the same spelling: a second P@1 leaves them out.
+        device: Where to compute.
         progress: Progress in layers; in rows for large matrices.
+        **options: Fields of the config to replace, such as ``methods=["csls"]``.
 
     >>> X = np.eye(4, 3) + 1
     >>> english, french = VectorSet(name="en", layers={0: X}), VectorSet(name="fr", layers={0: X[::-1] + 1})
@@ -330,9 +322,7 @@ def score_layers(
         InputError: The sides differ in width or rows, share no layer, or have a row that is not finite or all zeros.
         ConfigError: An option is invalid.
     """
-    for center in centers:
-        check_name("centering", center, CENTERS)
-    estimates = Estimates() if estimates is None else estimates
+    config = replace(config, **options)
     chosen = _common_layers(source, target)
     _check_sizes(source, target, chosen[0], gold)
     large = len(source) * len(target) >= _LARGE
@@ -342,35 +332,22 @@ def score_layers(
         for own, their in chosen:
             for side, layer in ((source, own), (target, their)):
                 _check_rows(side, layer)
-            for center in centers:
+            for center in config.centers:
                 scores = score_retrieval(
                     source.layers[own],
                     target.layers[their],
                     gold,
-                    methods,
+                    config,
                     center=center,
-                    estimates=estimates,
                     others=(source.others.get(own, OtherText()), target.others.get(their, OtherText())),
                     names=(source.name, target.name),
-                    candidates=candidates,
                     alike=alike,
-                    neighborhood=neighborhood,
-                    resamples=resamples,
-                    seed=seed,
                     device=device,
                     progress=inner,
                 )
                 found.append(LayerScores(own, center, scores))
             task.advance()
-    return PairScores(
-        source=source,
-        target=target,
-        layers=tuple(found),
-        estimates=estimates,
-        coverage=coverage,
-        resamples=resamples,
-        seed=seed,
-    )
+    return PairScores(source=source, target=target, layers=tuple(found), config=config, coverage=coverage)
 
 
 def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | None, int | None]]:
@@ -384,7 +361,7 @@ def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | Non
         ]
         raise InputError(
             f"no common layer: {source.name} has {lists[0]}, {target.name} {lists[1]}",
-            remedy="make both with the same --layers, or choose one layer of each",
+            remedy="make both with the same layers, or choose one layer of each",
             code="input.no-match",
         )
     return both

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import InputError, shown
+from isoglot.core.progress import counted
 from isoglot.text.provenance import merged, without_words
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards
+
+KnownWords = Literal["refuse", "leave-out", "allow"]
+"""What to do with words whose translations training was given: raise an error, leave them out, or score on them."""
 
 
 def training_provenance(
@@ -65,7 +69,11 @@ class LeakCheck:
         seen = self.words(language)
         if leave_out:
             return without_known(entries, seen, file)
-        refuse_leak(entries, seen, file, remedy="give --leave-out-known or --allow-leak")
+        # Source words decide, as in MUSE's splits, whose training and test dictionaries share target words.
+        words = [entry.source for entry in entries]
+        known = in_case_of(words, seen)
+        remedy = "leave these words out, or allow the leak"
+        refuse_leak(known, words, "source words", where="known to training from a dictionary", remedy=remedy, file=file)
         return list(entries), 0
 
     def facts(self) -> dict[str, Any]:
@@ -130,23 +138,49 @@ def without_known(
     return [entry for entry in entries if entry.source not in known], len(known)
 
 
-def refuse_leak(entries: Sequence[Entry], seen: Collection[str], file: str | Path, remedy: str) -> None:
-    """Check that training knew no translation of a dictionary's source words.
+def refuse_leak(
+    known: Iterable[str],
+    asked: Iterable[str],
+    what: str,
+    *,
+    allow: bool = False,
+    where: str = "in training as well",
+    remedy: str = "take them out of one of the two, or allow the leak",
+    file: str | Path | None = None,
+) -> int:
+    """Number of test items that training knows; more than zero is an error unless allowed.
 
-    Source words decide, as in MUSE's splits, whose training and test dictionaries share target words. Case does not
-    count if the dictionary has no capitals.
+    Args:
+        known: Items of training.
+        asked: Items of the test.
+        what: What they are, for the message.
+        allow: Whether to score on them anyway.
+        where: Where else they are, for the message.
+        remedy: The end of the message.
+        file: File of the test.
 
     Raises:
-        InputError: There are such words; the message has their number and three examples.
+        InputError: There are some; the message has their number and three examples.
     """
-    words = list(dict.fromkeys(entry.source for entry in entries))
-    known = in_case_of(words, seen)
-    leaked = [word for word in words if word in known]
-    if leaked:
-        examples = ", ".join(shown(word, 40) for word in leaked[:3])
+    items = dict.fromkeys(asked)
+    shared = items.keys() & set(known)
+    leaked = [item for item in items if item in shared]
+    if leaked and not allow:
+        examples = ", ".join(shown(each, 40) for each in leaked[:3])
+        verb = "is" if len(leaked) == 1 else "are"
         raise InputError(
-            f"training has seen {len(leaked):,} of {len(words):,} source words of the dictionary, such as {examples}",
+            f"{len(leaked):,} of {len(items):,} {what} of the test {verb} {where}: {examples}",
             remedy=remedy,
             code="input.leak",
             file=file,
         )
+    return len(leaked)
+
+
+def left_out(words: int) -> str:
+    """Number of words that were left out, as text.
+
+    >>> left_out(1)
+    '1 source word left out: known from training'
+    """
+    return f"{counted(words, 'source words')} left out: known from training"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
 from isoglot.text.cleaning.processing import check_as_written
@@ -111,8 +111,8 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
     """
     if len(files) < 2:
         raise ConfigError(
-            f"--parallel names one language, {next(iter(files))}",
-            remedy="name two: --parallel en=a.txt --parallel de=b.txt",
+            f"parallel sentences of one language, {next(iter(files), None)}",
+            remedy="give files of two or more languages",
             code="config.other-language",
         )
     check_as_written(*files.values())
@@ -196,8 +196,8 @@ def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = 
     others = [code for code in named if code != "en"]
     if not others:
         raise ConfigError(
-            f"--parallel {shown(str(folder))} is a folder of test sets with English, and no language is chosen",
-            remedy="choose some, such as --langs de,fr",
+            f"{folder} is a folder of test sets with English, and no language is chosen",
+            remedy="choose some, such as de and fr",
             code="config.missing-option",
         )
     found = []

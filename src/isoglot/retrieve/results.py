@@ -1,13 +1,16 @@
-"""Result files of a retrieval: ``metrics.json``, ``metrics.csv`` and ``pairs.tsv``."""
+"""Result of a retrieval, and its files: ``metrics.json``, ``metrics.csv`` and ``pairs.tsv``."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.errors import one_line
 from isoglot.core.files import write_json, write_text
 from isoglot.core.table import Table
+from isoglot.retrieve.methods import Direction
+from isoglot.retrieve.metrics import in_words
 from isoglot.text.formats.lines import line_writer
 
 if TYPE_CHECKING:
@@ -25,26 +28,54 @@ _PAIR_COLUMNS = (
 )  # fmt: skip
 
 
-def write_results(folder: str | Path, pairs: Sequence[PairScores], facts: dict[str, Any], which: Which) -> list[Path]:
-    """Write the result files; returns their paths.
+@dataclass(frozen=True, kw_only=True)
+class Retrieval:
+    """Result of a retrieval: scores of each language pair, facts about the data, and remarks for the reader."""
 
-    Args:
-        folder: An existing folder.
-        pairs: Scores of each language pair.
-        facts: Further entries of ``metrics.json``: the model, what was left out.
-        which: Which predictions go to ``pairs.tsv``.
+    kind: Literal["sentences", "words"]
+    pairs: tuple[PairScores, ...]
+    facts: dict[str, Any]
+    remarks: tuple[str, ...] = ()
 
-    Raises:
-        StorageError: A file cannot be written.
-    """
-    folder = Path(folder)
-    write_json(folder / "metrics.json", facts | {"pairs": [pair.as_dict() for pair in pairs]})
-    write_text(folder / "metrics.csv", metrics_csv(pairs))
-    files = [folder / "metrics.json", folder / "metrics.csv"]
-    if which != "none":
-        write_pairs(folder / "pairs.tsv", pairs, which)
-        files.append(folder / "pairs.tsv")
-    return files
+    @property
+    def has_layers(self) -> bool:
+        """Whether every pair has more than one layer."""
+        return all(pair.has_layers for pair in self.pairs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Scores and facts as JSON."""
+        head = {"kind": self.kind, **self.facts, "seed": self.pairs[0].config.seed}
+        return head | {"pairs": [pair.as_dict() for pair in self.pairs]}
+
+    def save(self, folder: str | Path, predictions: Which = "best") -> list[Path]:
+        """Write ``metrics.json``, ``metrics.csv`` and ``pairs.tsv`` to an existing folder; returns the files.
+
+        Args:
+            folder: The folder.
+            predictions: Which predictions go to ``pairs.tsv``.
+
+        Raises:
+            StorageError: A file cannot be written.
+        """
+        files = [Path(folder) / name for name in ("metrics.json", "metrics.csv", "pairs.tsv")]
+        write_json(files[0], self.as_dict())
+        write_text(files[1], metrics_csv(self.pairs))
+        if predictions == "none":
+            return files[:2]
+        write_pairs(files[2], self.pairs, predictions)
+        return files
+
+
+def spelling(pair: PairScores) -> str:
+    """P@1 where it is best, of all words and of those spelled differently from their translations, as text."""
+    best = pair.best
+    scores = [pair.of(best.layer, best.center).of(best.method, way) for way in get_args(Direction)]
+    others = [each.other_spelling for each in scores if each.other_spelling is not None]
+    found = [other.precision.value for other in others if other.precision is not None]
+    other = sum(found) / len(found) if found else None
+    counts = sum(each.queries for each in scores), sum(each.queries for each in others)
+    said = in_words(best.value, counts[0], other, counts[1])
+    return f"all entries / spelled differently, words of both sides: {said}"
 
 
 def metrics_csv(pairs: Sequence[PairScores]) -> str:
@@ -57,12 +88,7 @@ def metrics_csv(pairs: Sequence[PairScores]) -> str:
 def _csv_row(pair: PairScores, each: LayerScores, scores: MethodScores) -> dict[str, Any]:
     asked, looked = pair.sides(scores)
     row: dict[str, Any] = {} if pair.model is None else {"model": pair.model}
-    row |= {
-        "source": asked.name,
-        "target": looked.name,
-        "layer": each.layer,
-        "center": each.center,
-    }
+    row |= {"source": asked.name, "target": looked.name, "layer": each.layer, "center": each.center}
     return row | scores.as_dict()
 
 

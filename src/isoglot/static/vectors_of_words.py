@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from isoglot.model.static_table import TableEncoder
+    from isoglot.model import EncoderLike
 
 
-def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, language: str | None = None) -> Vectors:
+def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, language: str | None = None) -> Vectors:
     """The vectors of words, each the mean over those of its subwords that have one.
 
     Args:
@@ -35,14 +35,15 @@ def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, langua
     """
     vocabulary = table.vocabulary
     code = None if language is None else language_code(language)
-    known, matrix = table.known.cpu().numpy(), table.weight.cpu().numpy()
+    tokens = table.token_table(code)
+    matrix, rows_V = tokens.weight_RD.cpu().numpy(), tokens.rows_V
     if words is None:
         words = own_words(table, code)
     blank = blank_before_words(vocabulary, code)
     found: dict[str, np.ndarray] = {}
     each = dict.fromkeys(words)
     for word, ids in zip(each, vocabulary.encode_batch([blank + word for word in each], code), strict=True):
-        kept = [index for index in ids if known[index]]
+        kept = [rows_V[index] for index in ids if rows_V[index] >= 0]
         if kept:
             found[word] = matrix[kept].mean(axis=0, dtype=np.float64).astype(np.float32)
     if not found:
@@ -54,10 +55,10 @@ def word_vectors(table: TableEncoder, words: Sequence[str] | None = None, langua
     return Vectors(list(found), np.stack(list(found.values())))
 
 
-def own_words(table: TableEncoder, language: str | None = None) -> list[str]:
+def own_words(table: EncoderLike, language: str | None = None) -> list[str]:
     """The words that are one subword with a vector, by frequency where the vocabulary knows it."""
-    known = table.known.cpu().numpy()
-    return [word for word, index in whole_words(table.vocabulary, language).items() if known[index]]
+    rows_V = table.token_table(language).rows_V
+    return [word for word, index in whole_words(table.vocabulary, language).items() if rows_V[index] >= 0]
 
 
 def baseline(path: str | Path, first: int | None = None) -> Vectors:

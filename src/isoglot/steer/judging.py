@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import EncoderLike
+    from isoglot.retrieve.leaks import KnownWords
     from isoglot.retrieve.parallel_sets import ParallelSet
-
-KnownWords = Literal["refuse", "leave-out", "allow"]
-"""What to do with words of a dictionary whose translations were given to training: raise an error, leave them out, or
-judge by them. Built-in dictionaries leave them out instead of raising an error."""
 
 
 class DirectedSentences(NamedTuple):
@@ -67,7 +64,8 @@ class JudgingDictionaries:
     Args:
         files: Files by source and target language. The opposite direction is read from them if it has no file.
         builtin: Whether to use built-in dictionaries for pairs without a file.
-        known_words: What to do with words that training was given.
+        known_words: What to do with words that training was given; built-in dictionaries leave them out instead of
+            raising an error.
         seed: Random seed of the built-in dictionaries.
 
     Attributes:

@@ -111,9 +111,9 @@ def _found(
     """
     from isoglot.languages.builtin import builtin_pairs
     from isoglot.retrieve import score_layers
-    from isoglot.retrieve.from_model import sentence_sides
     from isoglot.retrieve.layer_scores import found_both
     from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.retrieve.sentences import sentence_sides
 
     one, two = zip(*builtin_pairs((first, other), count, seed=seed), strict=True)
     pairs = ParallelSet(

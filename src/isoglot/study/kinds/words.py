@@ -72,7 +72,6 @@ def word_vectors(work: Work) -> list[Number]:
     """
     from isoglot.compare.parallel_sentences import language_for
     from isoglot.core.artifact import save_arrays
-    from isoglot.model.static_table import TableEncoder
     from isoglot.represent import word_types
 
     settings, encoder = work.settings, open_step_encoder(work)
@@ -81,7 +80,7 @@ def word_vectors(work: Work) -> list[Number]:
         encoder,
         _segmented(work),
         words,
-        layers=[0] if isinstance(encoder, TableEncoder) else "all",
+        layers="all",
         case="lower" if all(word == word.lower() for word in words) else "keep",
         contexts=settings.get("contexts"),
         language=language_for(encoder, settings["language"]),
