@@ -237,7 +237,7 @@ def test_help_of_the_grid_names_the_table_as_it_is_written(isoglot):
         (("@/run", *FILES, "--without-top", "99"), ("config.invalid-value", "99", "60", "32")),
         (("@/none", *FILES), ("storage.model-not-found",)),
         (("@/none", "--sentences", "11"), ("input.too-few", "11", "mutual-knn")),
-        (("@/none", *FILES, "--rows", "11"), ("input.too-few", "--rows", "11")),
+        (("@/run", *FILES, "--rows", "11"), ("input.too-few", "rows", "11")),
         (("emergence", "@/none", "--sentences", "9", "--measure", "spectral"), ("input.too-few", "spectral")),
         (("@/bare", *FILES), ("config.not-supported",)),
         (("grid", "@/none.toml"), ("storage.not-found",)),

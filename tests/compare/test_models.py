@@ -14,15 +14,13 @@ import torch
 from isoglot.compare import encoders as models
 from isoglot.compare import layer_cka, stream_layer_cka
 from isoglot.compare import layer_grid as layer_stream
-from isoglot.compare.cka_inference import judge, kernels
-from isoglot.compare.encoders import chosen_measures, compare_models, judge_measure
-from isoglot.compare.floor import placed, random_encoder_like
-from isoglot.compare.jackknife import FEWEST, groups_of, half_width
+from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, judge, kernels
+from isoglot.compare.encoders import CompareConfig, chosen_measures, judge_measure, placed, random_encoder_like
 from isoglot.compare.measures.cka import FORMS, cka
 from isoglot.compare.measures.neighbors import Nearest
+from isoglot.compare.measures.paired_rows import without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute
-from isoglot.compare.top_components import without_top
-from isoglot.core.progress import LineProgress
+from isoglot.core.progress import SILENT, LineProgress
 from isoglot.core.rng import random_stream
 from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, encoder_config
@@ -30,6 +28,13 @@ from isoglot.report.compare import comparison_page, findings, measure_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
+
+
+def compare_models(*given: Any, floor: Any = None, ceiling: Any = None, progress: Any = SILENT, **settings: Any) -> Any:
+    """The comparison with these settings in its config."""
+    config = CompareConfig(**settings)
+    return models.compare_models(*given, config, floor=floor, ceiling=ceiling, progress=progress)
+
 
 QUICK: dict[str, Any] = {"measures": ["debiased-cka"], "draws": 20, "rows": 200}
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.compare import mutual_knn, rsa, spectral_similarity
-from isoglot.compare.measures.neighbors import nearest_others
+from isoglot.compare.measures.neighbors import laplacian_spectrum, nearest_others
 from isoglot.compare.measures.rsa import _ranks_in_order
-from isoglot.compare.measures.spectral import laplacian_spectrum
 from tests.errors import raises
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.compare.floor import random_encoder_like
+from isoglot.compare.encoders import random_encoder_like
 from isoglot.core.artifact import write_index
 from isoglot.core.errors import IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.compare import figure7 as figure7_paper
 from isoglot.study import claims as claims_room
 from isoglot.study.claims import Verdict, against, claims_of, expected, paper_numbers, verdict_table, verify
 from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError
@@ -428,16 +427,6 @@ def test_printed_numbers_of_table_1_are_consistent():
     for arm, row in arms.items():
         for task, change in zip(("nli", "ner", "parsing"), row["change"], strict=True):
             assert np.mean(row[task]) - np.mean(arms["default"][task]) == pytest.approx(change, abs=0.11), (arm, task)
-
-
-def test_printed_numbers_of_figure_7_are_those_that_compare_shows():
-    pairs = printed("wu2020")["figure7"]["pairs"]
-    assert {pair: {arm: tuple(row["layers"]) for arm, row in rows.items()} for pair, rows in pairs.items()} == dict(
-        figure7_paper.PAPER
-    )
-    assert {pair: {arm: row["average"] for arm, row in rows.items()} for pair, rows in pairs.items()} == dict(
-        figure7_paper.AVERAGES
-    )
 
 
 def test_printed_numbers_of_liu_are_consistent():

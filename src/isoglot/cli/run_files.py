@@ -230,6 +230,8 @@ def publish(
         if run is not None and name is not None:
             write_all(run, name, value, files)
     output.result({**place(out), **value}, found.shown)
+    if found.notes:
+        output.say("\n".join(["", *found.notes]))
     if out is not None and PAGE in files:
         output.say(f"The page is {out / PAGE}")
     return found

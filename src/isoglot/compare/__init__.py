@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from isoglot.compare.emergence import Emergence as Emergence
     from isoglot.compare.emergence import SimilarityProbe as SimilarityProbe
     from isoglot.compare.emergence import trace_emergence as trace_emergence
+    from isoglot.compare.encoders import CompareConfig as CompareConfig
     from isoglot.compare.encoders import Comparison as Comparison
     from isoglot.compare.encoders import compare_models as compare_models
+    from isoglot.compare.encoders import placed as placed
+    from isoglot.compare.encoders import random_encoder_like as random_encoder_like
     from isoglot.compare.figure7 import Figure7 as Figure7
     from isoglot.compare.figure7 import Figure7Config as Figure7Config
     from isoglot.compare.figure7 import measure_figure7 as measure_figure7
     from isoglot.compare.figure7 import read_figure7 as read_figure7
     from isoglot.compare.figure7_claims import claims as claims
-    from isoglot.compare.floor import placed as placed
-    from isoglot.compare.floor import random_encoder_like as random_encoder_like
     from isoglot.compare.layer_grid import CKAFitter as CKAFitter
     from isoglot.compare.layer_grid import CKAGrid as CKAGrid
     from isoglot.compare.layer_grid import layer_cka as layer_cka
     from isoglot.compare.layer_grid import stream_layer_cka as stream_layer_cka
+    from isoglot.compare.measures.cca import anc as anc
     from isoglot.compare.measures.cca import mean_canonical_correlation as mean_canonical_correlation
     from isoglot.compare.measures.cca import pwcca as pwcca
     from isoglot.compare.measures.cca import svcca as svcca
@@ -35,15 +37,14 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.declaration import Invariance as Invariance
     from isoglot.compare.measures.declaration import Measure as Measure
     from isoglot.compare.measures.neighbors import mutual_knn as mutual_knn
-    from isoglot.compare.measures.neurons import anc as anc
+    from isoglot.compare.measures.neighbors import spectral_similarity as spectral_similarity
+    from isoglot.compare.measures.paired_rows import without_top as without_top
     from isoglot.compare.measures.procrustes_distance import procrustes_distance as procrustes_distance
     from isoglot.compare.measures.registry import MEASURES as MEASURES
     from isoglot.compare.measures.registry import Score as Score
     from isoglot.compare.measures.registry import compute as compute
     from isoglot.compare.measures.registry import find_measure as find_measure
     from isoglot.compare.measures.rsa import rsa as rsa
-    from isoglot.compare.measures.spectral import spectral_similarity as spectral_similarity
-    from isoglot.compare.top_components import without_top as without_top
     from isoglot.languages.builtin import builtin_pairs as builtin_pairs
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -10,23 +10,20 @@ Shape legend: ``N`` sentences, ``D`` and ``E`` hidden sizes.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 
 from isoglot.align.layer_maps import layer_pairs
-from isoglot.compare.cka_inference import judge
-from isoglot.compare.floor import placed
-from isoglot.compare.jackknife import groups_of, half_width
+from isoglot.compare.cka_inference import groups_of, half_width, judge
 from isoglot.compare.layer_grid import layer_cka, stream_layer_cka
-from isoglot.compare.measures.paired_rows import paired
+from isoglot.compare.measures.paired_rows import paired, without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
 from isoglot.compare.parallel_sentences import check_count, language_for
-from isoglot.compare.top_components import without_top
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
-from isoglot.core.rng import random_stream
+from isoglot.core.rng import derive_seed, random_stream
 from isoglot.represent import Representations, extract
 
 if TYPE_CHECKING:
@@ -128,15 +125,10 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-serializable form."""
+        plain = ("sentences", "rows", "pool", "floor", "ceiling")
         return {
-            "models": list(self.models),
-            "languages": list(self.languages),
-            "sentences": self.sentences,
-            "rows": self.rows,
-            "cut": list(self.cut),
-            "pool": self.pool,
-            "floor": self.floor,
-            "ceiling": self.ceiling,
+            **{name: list(getattr(self, name)) for name in ("models", "languages", "cut")},
+            **{name: getattr(self, name) for name in plain},
             "top_components": self.top,
             "grid": self.grid.as_dict(),
             "grid_without_top": None if self.grid_without_top is None else self.grid_without_top.as_dict(),
@@ -145,90 +137,106 @@ class Comparison:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig:
+    """Settings of a comparison.
+
+    Args:
+        measures: Names of measures on the diagonal; or ``all``.
+        layers: ``all``, or layer numbers that both encoders have; negative ones count from the last of each.
+        top: Number of top components to remove for a second set of values; 0: none.
+        rows: Maximum number of sentences for the measures on the diagonal; a larger set is sampled.
+        draws: Random pairings of the null, and resamples of the interval.
+        pool: Sentence pooling.
+        seed: Random seed.
+    """
+
+    measures: Sequence[str] = DEFAULT_MEASURES
+    layers: Layers = "all"
+    top: int = 1
+    rows: int = 2000
+    draws: int = 200
+    pool: Pool = "mean"
+    seed: int = 0
+
+
+DEFAULT_COMPARISON = CompareConfig()
+
+
 def compare_models(
     one: EncoderLike,
     other: EncoderLike,
     pairs: Sequence[SentencePair],
     languages: tuple[str, str],
+    config: CompareConfig = DEFAULT_COMPARISON,
     *,
     names: tuple[str, str] = ("A", "B"),
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    layers: Layers = "all",
     floor: EncoderLike | None = None,
     ceiling: EncoderLike | None = None,
     ceiling_name: str = "a seed twin",
-    top: int = 1,
-    rows: int = 2000,
-    draws: int = 200,
-    pool: Pool = "mean",
-    seed: int = 0,
     progress: Progress = SILENT,
 ) -> Comparison:
     """Compare two encoders on the same sentences.
 
-    At most ``rows`` sentences, or a few thousand, are in memory as vectors.
+    At most ``config.rows`` sentences, or a few thousand, are in memory as vectors.
 
     Args:
         one: Encoder of the first language.
         other: Encoder of the second; it may be the same.
         pairs: Sentences of the first language with their translations.
         languages: The two languages.
+        config: Measures, layers and sample sizes.
         names: Names of the encoders.
-        measures: Names of measures on the diagonal; or ``all``.
-        layers: ``all``, or layer numbers that both encoders have; negative ones count from the last of each.
         floor: Untrained encoder, for the second side.
         ceiling: The first encoder trained from another seed; it reads the first language too.
         ceiling_name: Its name.
-        top: Number of top components to remove for a second set of values; 0: none.
-        rows: Maximum number of sentences for the measures on the diagonal; a larger set is sampled.
-        draws: Random pairings of the null, and resamples of the interval.
-        pool: Sentence pooling.
-        seed: Random seed.
         progress: Progress of each step.
 
     Raises:
         ConfigError: A measure, layer or language does not exist.
         InputError: Too few sentences, or hidden states that are not finite or the same for all sentences.
     """
-    chosen = chosen_measures(measures)
+    chosen = chosen_measures(config.measures)
     check_count(len(pairs), chosen)
-    check_count(rows, chosen, option="rows:")
-    diagonal = layer_pairs(layers, one, other)
-    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-    order_N = random_stream(seed, "compared rows").permutation(len(pairs))[:rows]
+    check_count(config.rows, chosen, option="rows:")
+    diagonal = layer_pairs(config.layers, one, other)
+    order_N = random_stream(config.seed, "compared rows").permutation(len(pairs))[: config.rows]
     drawn_N = np.sort(order_N)
 
-    def read(encoder: EncoderLike | None, side: int, name: str) -> Representations | None:
-        if encoder is None:
-            return None
-        wanted: Layers = "all" if layers == "all" else [pair[side] for pair in diagonal]
+    def read(encoder: EncoderLike, side: int, name: str) -> Representations:
+        wanted: Layers = "all" if config.layers == "all" else [pair[side] for pair in diagonal]
         texts = [pairs[number][side] for number in drawn_N]
         code = language_for(encoder, languages[side])
-        return extract(encoder, texts, layers=wanted, pool=pool, language=code, name=name, progress=progress)
+        return extract(encoder, texts, layers=wanted, pool=config.pool, language=code, name=name, progress=progress)
 
     X, Y = read(one, 0, names[0]), read(other, 1, names[1])
-    assert X is not None  # noqa: S101 - for the type checker
-    assert Y is not None  # noqa: S101
-    under, above = read(floor, 1, "floor"), read(ceiling, 0, "ceiling")
-    places_N = np.searchsorted(drawn_N, order_N)
-    work = _Diagonal(X, Y, under, above, order_N=places_N, top=top, rows=rows, draws=draws, seed=seed)
+    under = None if floor is None else read(floor, 1, "floor")
+    above = None if ceiling is None else read(ceiling, 0, "ceiling")
+    work = _Diagonal(X, Y, under, above, np.searchsorted(drawn_N, order_N), config)
     if len(pairs) > len(drawn_N):
-        grid = stream_layer_cka(one, other, first, second, languages, layers=layers, pool=pool, progress=progress)
+        sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        grid = stream_layer_cka(
+            one, other, *sides, languages, layers=config.layers, pool=config.pool, progress=progress
+        )
     else:
         grid = layer_cka(X, Y, progress=progress)
     stripped = None
-    if top:
-        stripped = layer_cka(_without_top(X, top), _without_top(Y, top), progress=progress)
+    if config.top:
+        less = (
+            Representations({layer: without_top(side[layer], config.top) for layer in side.layers}, side.header)
+            for side in (X, Y)
+        )
+        stripped = layer_cka(*less, progress=progress)
     return Comparison(
         models=names,
         languages=languages,
         sentences=len(pairs),
         rows=len(drawn_N),
         cut=(X.header["cut"], Y.header["cut"]),
-        pool=pool,
+        pool=config.pool,
         floor=None if floor is None else f"an untrained encoder reads {languages[1]}",
         ceiling=None if ceiling is None else f"{names[0]} and {ceiling_name} both read {languages[0]}",
-        top=top,
+        top=config.top,
         grid=grid,
         grid_without_top=stripped,
         measured=tuple(work.all(chosen, diagonal, progress)),
@@ -247,26 +255,17 @@ def chosen_measures(names: Sequence[str]) -> list[str]:
     return [name for name in MEASURES if name in wanted]
 
 
+@dataclass
 class _Diagonal:
     """Measures of single pairs of layers, on the same sample of sentences."""
 
-    def __init__(
-        self,
-        X: Representations,
-        Y: Representations,
-        floor: Representations | None,
-        ceiling: Representations | None,
-        *,
-        order_N: np.ndarray,
-        top: int,
-        rows: int,
-        draws: int,
-        seed: int,
-    ) -> None:
-        self.X, self.Y, self.floor, self.ceiling = X, Y, floor, ceiling
-        self.top, self.rows, self.draws, self.seed = top, rows, draws, seed
-        self.order_N = order_N
-        self._stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
+    X: Representations
+    Y: Representations
+    floor: Representations | None
+    ceiling: Representations | None
+    order_N: np.ndarray
+    config: CompareConfig
+    _stripped: tuple[tuple[int, int, int], tuple[np.ndarray, np.ndarray]] | None = None
 
     def all(
         self, names: Sequence[str], pairs: Sequence[tuple[int, int]], progress: Progress
@@ -283,36 +282,30 @@ class _Diagonal:
                     task.advance()
 
     def measured(self, name: str, pair: tuple[int, int]) -> LayerMeasurement:
-        linear = name in CKA_FORMS
-        rows_N = np.sort(self.order_N[: self.rows if linear else min(self.rows, OTHER_ROWS)])
+        config, linear = self.config, name in CKA_FORMS
+        rows_N = np.sort(self.order_N[: config.rows if linear else min(config.rows, OTHER_ROWS)])
         X, Y = self.X[pair[0]][rows_N], self.Y[pair[1]][rows_N]
         if linear:
-            found = judge(X, Y, form=CKA_FORMS[name], rows=self.rows, draws=self.draws, seed=self.seed)
-            held: dict[str, Any] = {
-                "value": found.value,
-                "low": found.low,
-                "high": found.high,
-                "null_mean": found.null_mean,
-                "null_edge": found.null_high,
-                "p": found.p,
-                "expected_null": found.expected_null,
-                "rows": found.rows,
-                "draws": found.draws,
-            }
+            found = judge(X, Y, form=CKA_FORMS[name], rows=config.rows, draws=config.draws, seed=config.seed)
+            same = ("value", "low", "high", "null_mean", "p", "expected_null", "rows", "draws")
+            held = {"null_edge": found.null_high, **{each: getattr(found, each) for each in same}}
         else:
-            held = judge_measure(name, X, Y, draws=min(self.draws, OTHER_DRAWS), seed=self.seed)
-        under = None if self.floor is None else self._value(name, X, self.floor[pair[1]][rows_N])
-        above = None if self.ceiling is None else self._value(name, X, self.ceiling[pair[0]][rows_N])
+            held = judge_measure(name, X, Y, draws=min(config.draws, OTHER_DRAWS), seed=config.seed)
+
+        def value(X: np.ndarray, Y: np.ndarray) -> float:
+            return compute(name, X, Y, seed=config.seed).value
+
+        under = None if self.floor is None else value(X, self.floor[pair[1]][rows_N])
+        above = None if self.ceiling is None else value(X, self.ceiling[pair[0]][rows_N])
+        both = under is not None and above is not None
         return LayerMeasurement(
             measure=name,
             layer=pair[0],
             other_layer=pair[1],
             floor=under,
             ceiling=above,
-            place=None
-            if under is None or above is None
-            else placed(held["value"], under, above, kind=find_measure(name).kind),
-            without_top=self._value(name, *self._without_top(pair, X, Y)) if self.top else None,
+            place=placed(held["value"], under, above, kind=find_measure(name).kind) if both else None,
+            without_top=value(*self._without_top(pair, X, Y)) if config.top else None,
             **held,
         )
 
@@ -320,11 +313,8 @@ class _Diagonal:
         """Both sides without their top components; cached for the next measure on the same sentences."""
         asked = (*pair, len(X))
         if self._stripped is None or self._stripped[0] != asked:
-            self._stripped = asked, (without_top(X, self.top), without_top(Y, self.top))
+            self._stripped = asked, (without_top(X, self.config.top), without_top(Y, self.config.top))
         return self._stripped[1]
-
-    def _value(self, name: str, X: np.ndarray, Y: np.ndarray) -> float:
-        return compute(name, X, Y, seed=self.seed).value
 
 
 def judge_measure(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, seed: int = 0) -> dict[str, Any]:
@@ -379,5 +369,42 @@ def judge_measure(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, 
     }
 
 
-def _without_top(found: Representations, top: int) -> Representations:
-    return Representations({layer: without_top(found[layer], top) for layer in found.layers}, found.header)
+# --- floor and ceiling ---
+
+
+def placed(
+    value: float, floor: float, ceiling: float, *, kind: Literal["similarity", "distance"] = "similarity"
+) -> float | None:
+    """Position of a value between floor (0) and ceiling (1); negative below the floor, above 1 beyond the ceiling.
+
+    None if the ceiling is no better than the floor: then the measure cannot tell an untrained encoder from a twin.
+
+    >>> placed(0.75, floor=0.5, ceiling=1.0), placed(0.4, floor=0.5, ceiling=0.5)
+    (0.5, None)
+
+    Args:
+        value: The measured value.
+        floor: Value with an untrained encoder on one side.
+        ceiling: Value between twins.
+        kind: Whether more (similarity) or less (distance) is better.
+    """
+    span = ceiling - floor if kind == "similarity" else floor - ceiling
+    if not span > 0:
+        return None
+    return (value - floor) / (ceiling - floor)
+
+
+def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
+    """Untrained encoder with the same architecture and tokenizer, on the same device, in evaluation mode.
+
+    isoglot's encoders get the initial weights of a pretraining run with that seed; a wrapped Hugging Face model is
+    created from its config; static vectors are drawn at random. Nothing is downloaded.
+
+    Args:
+        encoder: Any encoder.
+        seed: Random seed of the weights.
+    """
+    start = derive_seed(seed, "untrained encoder")
+    # Modules draw from torch's global generator when they are made; it continues as if nothing had been drawn.
+    with torch.random.fork_rng(devices=[]):
+        return encoder.untrained(start)

@@ -34,8 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from isoglot.compare.cka_inference import leave_out_cka
-from isoglot.compare.jackknife import FEWEST, groups_of, half_width
+from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, leave_out_cka
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.compare.parallel_sentences import check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
@@ -66,54 +65,6 @@ ROWS: dict[Row, str] = {
     "random": "The first side is read by its monolingual model, the other by an encoder that has learned nothing.",
 }
 """Rows of the figure and their meaning."""
-
-PAPER: dict[str, dict[Row, tuple[float, ...]]] = {
-    "en-en'": {
-        "bilingual": (0.76, 0.75, 0.74, 0.75, 0.73, 0.69, 0.64, 0.48, 0.55),
-        "monolingual": (0.75, 0.77, 0.74, 0.71, 0.66, 0.58, 0.48, 0.24, 0.40),
-        "random": (0.52, 0.60, 0.58, 0.58, 0.60, 0.52, 0.44, 0.32, 0.30),
-    },
-    "en-fr": {
-        "bilingual": (0.61, 0.74, 0.71, 0.73, 0.73, 0.72, 0.71, 0.67, 0.62),
-        "monolingual": (0.65, 0.71, 0.70, 0.70, 0.64, 0.59, 0.50, 0.34, 0.40),
-        "random": (0.46, 0.55, 0.52, 0.53, 0.55, 0.48, 0.41, 0.31, 0.28),
-    },
-    "en-de": {
-        "bilingual": (0.66, 0.76, 0.72, 0.73, 0.73, 0.74, 0.70, 0.60, 0.64),
-        "monolingual": (0.64, 0.70, 0.69, 0.69, 0.63, 0.60, 0.52, 0.39, 0.43),
-        "random": (0.46, 0.54, 0.52, 0.54, 0.56, 0.49, 0.42, 0.31, 0.28),
-    },
-    "en-ru": {
-        "bilingual": (0.56, 0.67, 0.64, 0.65, 0.65, 0.64, 0.63, 0.60, 0.50),
-        "monolingual": (0.56, 0.65, 0.63, 0.64, 0.61, 0.56, 0.50, 0.34, 0.39),
-        "random": (0.42, 0.50, 0.47, 0.48, 0.50, 0.44, 0.37, 0.29, 0.26),
-    },
-    "en-zh": {
-        "bilingual": (0.56, 0.65, 0.61, 0.59, 0.58, 0.59, 0.57, 0.50, 0.51),
-        "monolingual": (0.60, 0.67, 0.65, 0.64, 0.60, 0.56, 0.51, 0.37, 0.40),
-        "random": (0.44, 0.51, 0.49, 0.50, 0.52, 0.46, 0.39, 0.30, 0.27),
-    },
-}
-"""Printed values, one per layer, by pair and row."""
-
-
-AVERAGES: dict[str, dict[Row, float]] = {
-    "en-en'": {"bilingual": 0.68, "monolingual": 0.59, "random": 0.50},
-    "en-fr": {"bilingual": 0.69, "monolingual": 0.58, "random": 0.46},
-    "en-de": {"bilingual": 0.70, "monolingual": 0.59, "random": 0.46},
-    "en-ru": {"bilingual": 0.62, "monolingual": 0.54, "random": 0.41},
-    "en-zh": {"bilingual": 0.57, "monolingual": 0.56, "random": 0.43},
-}
-"""The figure's last row, which was not computed from the rounded values above it."""
-
-
-def paper_average(pair: str, row: Row) -> float | None:
-    """Mean over layers as printed in the paper; None for a pair it does not have.
-
-    >>> paper_average("en-fr", "bilingual"), paper_average("en-sw", "bilingual")
-    (0.69, None)
-    """
-    return AVERAGES.get(pair, {}).get(row)
 
 
 def paper_pair(languages: tuple[str, str]) -> str:
@@ -271,7 +222,7 @@ class Figure7:
         return tuple(sorted({layer for cell in self.cells.values() for layer in cell.layers}))
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-serializable form, with the paper's averages."""
+        """JSON-serializable form."""
         return {
             "columns": [
                 {
@@ -279,7 +230,6 @@ class Figure7:
                     "languages": list(column.languages),
                     "sentences": self.sentences.get(column.title),
                     "rows": {row: self._row(column.title, row) for row in ROWS},
-                    "paper_average": {row: paper_average(paper_pair(column.languages), row) for row in ROWS},
                 }
                 for column in self.columns
             ],
@@ -422,7 +372,7 @@ class _Work:
         one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
         if row == "random" and column.random == "untrained":
-            from isoglot.compare.floor import random_encoder_like
+            from isoglot.compare.encoders import random_encoder_like
 
             second = random_encoder_like(second, seed=self.config.seed)
         other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])

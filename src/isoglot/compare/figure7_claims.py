@@ -12,7 +12,7 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.compare.jackknife import half_width
+from isoglot.compare.cka_inference import half_width
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.metrics import drawn_counts

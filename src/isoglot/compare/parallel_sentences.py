@@ -10,7 +10,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
 from isoglot.core.rng import derive_seed
 from isoglot.languages import LANGUAGES
-from isoglot.languages.builtin import builtin_languages, builtin_rows, twin_tags
+from isoglot.languages.builtin import builtin_languages, builtin_pairs, builtin_rows, twin_tags
 from isoglot.retrieve.parallel_sets import ParallelSet
 from isoglot.text.formats.parallel import unrepeated
 
@@ -52,6 +52,39 @@ def default_languages(one: EncoderLike, other: EncoderLike) -> tuple[str, str]:
         return "en", "fr"
     first = firsts[0]
     return first, next((code for code in seconds if code != first), f"{first}-x-two")
+
+
+def comparison_pairs(
+    one: EncoderLike,
+    other: EncoderLike,
+    sentences: int = SENTENCES,
+    *,
+    languages: tuple[str, str] | None = None,
+    seed: int = 0,
+) -> tuple[tuple[str, str], list[SentencePair]]:
+    """Languages to compare two encoders in, and built-in sentences of both.
+
+    Args:
+        one: Encoder of the first language.
+        other: Encoder of the second.
+        sentences: Number of sentences.
+        languages: The two languages. Default: those of :func:`default_languages`.
+        seed: Random seed.
+
+    Raises:
+        ConfigError: A language is not built in.
+    """
+    codes = languages or default_languages(one, other)
+    try:
+        return codes, builtin_pairs(codes, sentences, seed=seed)
+    except ConfigError as error:
+        if languages is not None:
+            raise
+        raise ConfigError(
+            f"no built-in sentences of {' and '.join(codes)}: {error.problem}",
+            remedy="give parallel sentences in these languages",
+            code="config.built-in-language",
+        ) from error
 
 
 def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "") -> None:

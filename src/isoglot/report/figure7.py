@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.compare.figure7 import PAPER, ROWS, paper_average, paper_pair
+from isoglot.compare.figure7 import ROWS, paper_pair
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.report.compare import FORM_TITLES
 from isoglot.report.heatmap import heat_map
 from isoglot.report.page import Figure, Section, page, table
 from isoglot.report.svg_file import svg_file
 from isoglot.represent.extraction import cut_in_words
+from isoglot.study.claims.printed_numbers import printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,19 @@ _FOUND = (
     "P@1 in % by cosine, the mean of both directions, of test sentences after a rotation fitted on other pairs: "
     "what the paper's Figure 6 shows (10,000 XNLI pairs, Tatoeba's sentences), and what its CKA goes with."
 )
+
+
+_PRINTED = printed("wu2020")["figure7"]["pairs"]
+
+
+def paper_average(pair: str, row: str) -> float | None:
+    """Mean over layers as printed in the paper; None for a pair it does not have.
+
+    >>> paper_average("en-fr", "bilingual"), paper_average("en-sw", "bilingual")
+    (0.69, None)
+    """
+    value: float | None = _PRINTED.get(pair, {}).get(row, {}).get("average")
+    return value
 
 
 def figure7_page(figure: Figure7, found: Sequence[Figure7Claim], *, facts: Sequence[str] = ()) -> str:
@@ -136,7 +150,7 @@ def _averages(figure: Figure7, form: Form) -> Section:
 
 
 def _beside(figure: Figure7) -> Section:
-    known = [column for column in figure.columns if paper_pair(column.languages) in PAPER]
+    known = [column for column in figure.columns if paper_pair(column.languages) in _PRINTED]
     if not known:
         return Section(title="The paper's figure", words=("The paper has none of these pairs.",))
     rows = []

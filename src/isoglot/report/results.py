@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isoglot.core.progress import counted
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.text import Text
 
+    from isoglot.compare.emergence import Emergence
+    from isoglot.compare.encoders import Comparison, LayerMeasurement
+    from isoglot.compare.figure7 import Figure7
+    from isoglot.diagnose import Checkup
     from isoglot.report.steer_tables import Look
     from isoglot.steer.erasers.trade_off import TradeOff
     from isoglot.steer.experiments import EraserComparison, JudgedSweeps, JudgedTranslation
@@ -43,11 +47,13 @@ class Rendering(NamedTuple):
         value: As a JSON object.
         shown: On a terminal.
         files: Texts of its files by name; given the last lines of a page.
+        notes: Sentences about it, printed below unless ``--quiet``.
     """
 
     value: dict[str, Any]
     shown: RenderableType
     files: Callable[[Sequence[str]], dict[str, str]] = lambda _: {}
+    notes: Sequence[str] = ()
 
 
 # --- steer ---
@@ -265,3 +271,161 @@ def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
     head = [f"layer {shown.layer}", *HEAD[1:]]
     ways = Table.from_cells(head, [figures(row) for row in shown.rows], bold_rows=best)
     return Group(*parts, ways, Text(f"\n{erase_finding(shown)}"))
+
+
+# --- compare ---
+
+
+def comparison_result(result: Comparison) -> Rendering:
+    """A comparison of two encoders."""
+    from isoglot.report.compare import comparison_page, comparison_svg, findings
+
+    return Rendering(
+        result.as_dict(),
+        comparison_view(result),
+        lambda facts: {
+            "index.html": comparison_page(result, facts=facts),
+            "grid.svg": comparison_svg(result),
+            "measures.csv": Table.from_rows([each.as_dict() for each in result.measured]).csv(),
+        },
+        [text for text in findings(result) if text],
+    )
+
+
+def comparison_view(result: Comparison) -> RenderableType:
+    """Debiased CKA with its references, then every measure's value."""
+    from rich.console import Group
+
+    from isoglot.report.compare import main_measure, number
+
+    def layers_of(each: LayerMeasurement) -> str:
+        return str(each.layer) if each.layer == each.other_layer else f"{each.layer}, {each.other_layer}"
+
+    main = main_measure(result)
+    parts: list[RenderableType] = []
+    if main:
+        fields = {"low": "95 % interval", "null_mean": "random pairs", "floor": "floor", "ceiling": "ceiling"}
+        fields |= {"place": "place", "without_top": f"without top {result.top}"}
+        measured = result.of(main)
+        fields = {
+            field: name for field, name in fields.items() if all(getattr(each, field) is not None for each in measured)
+        }
+        rows = []
+        for each in measured:
+            cells = {field: number(getattr(each, field)) for field in fields}
+            if "low" in cells:
+                cells["low"] += f" to {number(each.high)}"
+            rows.append([layers_of(each), number(each.value), *cells.values()])
+        title = next(measure.title for measure in result.measures if measure.name == main)
+        parts.append(Table.from_cells(["layer", title, *fields.values()], rows))
+    others = [measure for measure in result.measures if measure.name != main]
+    if others:
+        rows = [
+            [layers_of(row[0]), *("saturated" if each.saturated else number(each.value) for each in row)]
+            for row in zip(*(result.of(measure.name) for measure in others), strict=True)
+        ]
+        second = Table.from_cells(["layer", *(measure.title for measure in others)], rows)
+        parts += ["", second] if main else [second]
+    return Group(*parts)
+
+
+def figure7_result(figure: Figure7) -> Rendering:
+    """Figure 7 of Wu et al. (2020), with verdicts on its claims."""
+    from isoglot.compare.figure7 import ROWS, paper_pair
+    from isoglot.compare.figure7_claims import claims
+    from isoglot.report.compare import FORM_TITLES
+    from isoglot.report.figure7 import (
+        averages_table,
+        cut_words,
+        figure7_finding,
+        figure7_page,
+        figure7_svg,
+        paper_average,
+        untold_words,
+    )
+
+    found = claims(figure)
+    value = figure.as_dict() | {"claims": [claim.as_dict() for claim in found]}
+    for facts, column in zip(value["columns"], figure.columns, strict=True):
+        facts["paper_average"] = {row: paper_average(paper_pair(column.languages), row) for row in ROWS}
+    head = ["average over layers ± half of its 95 % interval", *(column.title for column in figure.columns)]
+    rows = [
+        [f"{title}, {row[0]}", *row[1:]]
+        for form, title in FORM_TITLES.items()
+        for row in averages_table(figure, form)[1]
+    ]
+    empty = [f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items()]
+    return Rendering(
+        value,
+        Table.from_cells(head, rows),
+        lambda facts: {
+            "index.html": figure7_page(figure, found, facts=facts),
+            "figure7.svg": figure7_svg(figure),
+            "figure7.csv": Table.from_rows(figure.as_rows()).csv(),
+        },
+        [*empty, *untold_words(figure), *cut_words(figure), figure7_finding(figure, found)],
+    )
+
+
+def emergence_result(result: Emergence) -> Rendering:
+    """Measures over the checkpoints of a run."""
+    from isoglot.compare.emergence import KEEP_ALL
+    from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
+    from isoglot.represent.extraction import cut_in_words
+
+    curves = [(name, layer) for name in result.measures for layer in result.layers]
+    columns = [Column(f"{name} {layer}", title=f"layer {layer}", above=name, format=".3f") for name, layer in curves]
+    rows = [(moment.step, *(moment.values[name][layer] for name, layer in curves)) for moment in result.moments]
+    notes = [emergence_finding(result)]
+    notes += cut_in_words(zip(result.languages, result.cut, strict=True), result.sentences)
+    if len(result.moments) == 2:
+        notes.append(f"The run has kept two checkpoints; it keeps more with isoglot pretrain … {KEEP_ALL}")
+    return Rendering(
+        result.as_dict(),
+        Table((Column("step", align="left"), *columns), tuple(rows)),
+        lambda facts: {
+            "index.html": emergence_page(result, facts=facts),
+            "emergence.csv": Table.from_rows(result.as_rows()).csv(),
+            **({"emergence.svg": emergence_svg(result)} if len(result.moments) > 1 else {}),
+        },
+        notes,
+    )
+
+
+# --- diagnose ---
+
+
+def diagnosis_result(found: Checkup, device: str) -> Rendering:
+    """A check-up: findings in words, and a row of figures for every layer."""
+    import torch
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from isoglot import __version__
+    from isoglot.diagnose import all_findings
+    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, diagnosis_page, top_words
+
+    said = all_findings(found)
+    words = RichTable(box=None, padding=(0, 1, 0, 0), show_header=False)
+    words.add_column(no_wrap=True)
+    words.add_column()
+    words.add_column(overflow="fold")
+    for number, each in enumerate(said):
+        new = number == 0 or said[number - 1].topic != each.topic
+        words.add_row(Text(TOPICS[each.topic] if new else ""), SIGNS[each.tone], Text(each.text))
+    columns = [Column("layer"), *(Column(name, title=name, scale=100, format=".1f") for name in WAY_NAMES.values())]
+    columns += [Column("CKA", kind="number", format=".2f"), Column("probe", scale=100, format=".1f")]
+    rows = [
+        (one.layer, *(one.found[way].value for way in WAY_NAMES), one.cka, one.probe.linear.value)
+        for one in found.layers
+    ]
+    best = tuple(place for place, one in enumerate(found.layers) if one.layer == found.best.layer)
+    figures = Table(tuple(columns), tuple(rows), bold_rows=best)
+    note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; the language probe in %"
+    versions = f"isoglot {__version__}, torch {torch.__version__}, on {device}"
+    return Rendering(
+        found.as_dict() | {"findings": [asdict(each) for each in said]},
+        Group(words, Text(), figures, *map(Text, (note, top_words(found), *found.remarks))),
+        lambda facts: {"index.html": diagnosis_page(found, facts=[*facts, versions])},
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare.measures import cca, neighbors, neurons, spectral
+from isoglot.compare.measures import cca, neighbors
 from isoglot.compare.measures import cka as kernel_alignment
 from isoglot.compare.measures import procrustes_distance as shape
 from isoglot.compare.measures import rsa as dissimilarity
@@ -36,8 +36,8 @@ MEASURES: dict[str, Measure] = {
         shape.PROCRUSTES,
         dissimilarity.RSA,
         neighbors.MUTUAL_KNN,
-        neurons.ANC,
-        spectral.SPECTRAL,
+        cca.ANC,
+        neighbors.SPECTRAL,
     )
 }
 """Every measure by name, in the order of tables."""
