@@ -30,10 +30,20 @@ from isoglot.vocab import train_vocabulary
 from tests.errors import raises
 
 
-def compare_models(*given: Any, floor: Any = None, ceiling: Any = None, progress: Any = SILENT, **settings: Any) -> Any:
+def compare_models(
+    one: Any,
+    other: Any,
+    pairs: Any,
+    languages: Any,
+    *,
+    floor: Any = None,
+    ceiling: Any = None,
+    progress: Any = SILENT,
+    **settings: Any,
+) -> Any:
     """The comparison with these settings in its config."""
-    config = CompareConfig(**settings)
-    return models.compare_models(*given, config, floor=floor, ceiling=ceiling, progress=progress)
+    more: dict[str, Any] = {"floor": floor, "ceiling": ceiling, "progress": progress}
+    return models.compare_models(one, other, pairs, languages, CompareConfig(**settings), **more)
 
 
 QUICK: dict[str, Any] = {"measures": ["debiased-cka"], "draws": 20, "rows": 200}
@@ -167,7 +177,7 @@ def test_of_more_sentences_than_rows_the_grid_is_of_all(made, pairs):
     whole = compare_models(made(0), made(1), pairs, ("en", "fr"), **QUICK)
     options: dict[str, Any] = {**QUICK, "rows": 50, "measures": ["debiased-cka", "rsa"]}
     found = compare_models(made(0), made(1), pairs, ("en", "fr"), floor=made(2), **options)
-    assert (found.grid.count, found.grid_without_top.count) == (80, 50)  # type: ignore[union-attr]
+    assert (found.grid.count, found.grid_without_top.count) == (80, 50)
     np.testing.assert_allclose(found.grid.debiased, whole.grid.debiased, atol=1e-5)
     rows = np.sort(random_stream(0, "compared rows").permutation(80)[:50])
     X = extract(made(0), [pairs[row][0] for row in rows], language="en")

@@ -297,14 +297,16 @@ class _Diagonal:
 
         under = None if self.floor is None else value(X, self.floor[pair[1]][rows_N])
         above = None if self.ceiling is None else value(X, self.ceiling[pair[0]][rows_N])
-        both = under is not None and above is not None
+        place = None
+        if under is not None and above is not None:
+            place = placed(held["value"], under, above, kind=find_measure(name).kind)
         return LayerMeasurement(
             measure=name,
             layer=pair[0],
             other_layer=pair[1],
             floor=under,
             ceiling=above,
-            place=placed(held["value"], under, above, kind=find_measure(name).kind) if both else None,
+            place=place,
             without_top=value(*self._without_top(pair, X, Y)) if config.top else None,
             **held,
         )
