@@ -251,21 +251,6 @@ def test_hidden_columns_are_for_programs():
     assert table.csv() == "a,seed\n1,7\n"
 
 
-def test_differences_to_a_baseline():
-    rows = [
-        {"arm": arm, "language": language, "f1": f1}
-        for arm, language, f1 in [("a", "de", 70.0), ("b", "de", 66.5), ("b", "fr", 50.0), ("c", "de", None)]
-    ]
-    table = Table.from_rows(rows, [Column("arm"), Column("language"), Column("f1", format=".1f")])
-    found = table.with_delta("f1", {"arm": "a"}, within=["language"])
-    assert found.column("f1_delta") == [None, -3.5, None, None]
-    assert found.text().split("\n")[2].split() == ["b", "de", "66.5", "-3.5"]
-    with raises("input.duplicate", "'arm'", "'b'"):
-        table.with_delta("f1", {"arm": "b"})
-    with raises("input.unknown-column", "'arm'"):
-        table.with_delta("arm", {"arm": "a"})
-
-
 # --- what rows may be ---
 
 

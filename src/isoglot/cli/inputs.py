@@ -97,33 +97,16 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
         ConfigError: There is nothing, no ``=``, no such language or file, or the same file twice for a language.
     """
     if not values:
-        raise ConfigError(
-            f"{option} is missing",
-            remedy=f"name a file for each language: {option} en=file.txt",
-            code="config.missing-option",
-        )
+        remedy = f"name a file for each language: {option} en=file.txt"
+        raise ConfigError(f"{option} is missing", remedy=remedy, code="config.missing-option")
     named: dict[str, list[Path]] = {}
     for value in values:
-        language, equals, name = value.partition("=")
-        if not equals or not language.strip() or not name.strip():
-            raise ConfigError(
-                f"{option} {shown(value)} is not language=path",
-                remedy=f"write it as {option} en=file.txt",
-                code="config.malformed-option",
-            )
+        language, name = _split(value, option, "language=path", "en=file.txt")
         try:
-            code = language_code(language.strip())
+            code = language_code(language)
         except ConfigError as error:
-            raise ConfigError(
-                f"{option} {shown(value)}: {error.problem}", remedy=error.remedy, code=error.code
-            ) from error
-        path = Path(name).expanduser()  # a shell leaves the ~ in en=~/file.txt alone
-        if not path.exists():
-            raise ConfigError(
-                f"{option} {shown(value)}: no such file",
-                remedy="check the spelling of the path",
-                code="config.missing-file",
-            )
+            raise error.prefixed(f"{option} {shown(value)}") from error
+        path = _existing(name, value, option)
         paths = named.setdefault(code, [])
         if path in paths:
             raise ConfigError(
@@ -131,6 +114,23 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
             )
         paths.append(path)
     return named
+
+
+def _split(value: str, option: str, form: str, example: str) -> tuple[str, str]:
+    """What stands before and after the first ``=``."""
+    name, equals, path = value.partition("=")
+    if not equals or not name.strip() or not path.strip():
+        problem, remedy = f"{option} {shown(value)} is not {form}", f"write it as {option} {example}"
+        raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+    return name.strip(), path
+
+
+def _existing(name: str, value: str, option: str, remedy: str = "check the spelling of the path") -> Path:
+    """The path, which has to exist; a shell leaves the ~ in en=~/file.txt alone."""
+    path = Path(name).expanduser()
+    if not path.exists():
+        raise ConfigError(f"{option} {shown(value)}: no such file", remedy=remedy, code="config.missing-file")
+    return path
 
 
 def one_each(named: list[str], option: str) -> dict[str, Path]:
@@ -170,28 +170,13 @@ def parse_pairs(values: list[str], option: str = "--dictionary") -> dict[tuple[s
     """
     named: dict[tuple[str, str], list[Path]] = {}
     for value in values:
-        pair, equals, name = value.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(
-                f"{option} {shown(value)} is not from-to=path",
-                remedy=f"write it as {option} en-fr=file.txt",
-                code="config.malformed-option",
-            )
-        languages = _two_languages(pair.strip())
+        pair, name = _split(value, option, "from-to=path", "en-fr=file.txt")
+        languages = _two_languages(pair)
         if languages is None:
-            raise ConfigError(
-                f"{option} {shown(value)}: {shown(pair)} is not two languages",
-                remedy=f"write them as {option} en-fr={name}",
-                code="config.malformed-option",
-            )
-        path = Path(name).expanduser()
-        if not path.exists():
-            raise ConfigError(
-                f"{option} {shown(value)}: no such file",
-                remedy="check the spelling of the path",
-                code="config.missing-file",
-            )
-        named.setdefault(languages, []).append(path)
+            problem = f"{option} {shown(value)}: {shown(pair)} is not two languages"
+            remedy = f"write them as {option} en-fr={name}"
+            raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+        named.setdefault(languages, []).append(_existing(name, value, option))
     return named
 
 
@@ -251,12 +236,7 @@ def read_sets(
             remedy=f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
             code="config.conflicting-options",
         )
-    if not whole[0].exists():
-        raise ConfigError(
-            f"--parallel {shown(parallel[0])}: no such file",
-            remedy="write en=file.txt, or name a table or folder",
-            code="config.missing-file",
-        )
+    _existing(parallel[0], parallel[0], "--parallel", "write en=file.txt, or name a table or folder")
     if whole[0].is_dir():
         return tatoeba_sets(whole[0], codes, limit=limit)
     return [table_set(whole[0], codes, limit=limit)]
@@ -286,12 +266,7 @@ def two_sides(
     table = Path(named[0]).expanduser()
     files: dict[str, Path] = {}
     if is_table(named):
-        if not table.is_file():
-            raise ConfigError(
-                f"{option} {shown(named[0])}: no such file",
-                remedy=f"write {option} en=a.txt {option} fr=b.txt",
-                code="config.missing-file",
-            )
+        _existing(named[0], named[0], option, f"write {option} en=a.txt {option} fr=b.txt")
         codes = list(next(read_parallel(table), ()))
         if langs is not None:
             wanted = two_langs(langs) if isinstance(langs, str) else langs

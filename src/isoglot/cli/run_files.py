@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, overload
 
 import typer
 
@@ -28,51 +28,33 @@ Kind = Literal["aside", "in place"]
 work that was cut short can be resumed."""
 
 
-@overload
-def recorded(
-    out: Path,
-    inputs: Iterable[Path],
-    *,
-    seed: int,
-    device: str | None = None,
-    config: Config | None = None,
-    writes: Iterable[str] | None = None,
-    kind: Kind = "aside",
-) -> AbstractContextManager[RunRecord]: ...
+class RunFacts(TypedDict, total=False):
+    """What a verb knows of its run before it begins."""
+
+    seed: Required[int]
+    device: str | None
+    config: Config | None
+    writes: Iterable[str] | None
+    kind: Kind
 
 
 @overload
+def recorded(out: Path, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> AbstractContextManager[RunRecord]: ...
+@overload
 def recorded(
-    out: Path | None,
-    inputs: Iterable[Path],
-    *,
-    seed: int,
-    device: str | None = None,
-    config: Config | None = None,
-    writes: Iterable[str] | None = None,
-    kind: Kind = "aside",
+    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
 ) -> AbstractContextManager[RunRecord | None]: ...
-
-
 def recorded(
-    out: Path | None,
-    inputs: Iterable[Path],
-    *,
-    seed: int,
-    device: str | None = None,
-    config: Config | None = None,
-    writes: Iterable[str] | None = None,
-    kind: Kind = "aside",
+    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
 ) -> AbstractContextManager[RunRecord | None]:
     """The folder for the results of a verb, ``run.folder``, and the record of the run; None without ``--out``."""
     from isoglot.core.run import out_folder, record_run
 
     if out is None:
         return nullcontext()
-    facts: dict[str, Any] = {"command": command_line(), "seed": seed, "config": config, "device": device}
-    facts |= {"models": opened(), "inputs": inputs}
-    run = record_run(out, **facts) if kind == "in place" else out_folder(out, **facts, writes=writes)
-    return _with_reads(run)
+    about: dict[str, Any] = {"command": command_line(), "models": opened(), "inputs": inputs, **facts}
+    kind = about.pop("kind", "aside")
+    return _with_reads(record_run(out, **about) if kind == "in place" else out_folder(out, **about))
 
 
 @contextmanager

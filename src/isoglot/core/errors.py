@@ -291,6 +291,21 @@ def check_name(what: str, name: Any, known: Iterable[str]) -> None:  # noqa: ANN
         raise ConfigError(f"unknown {what} {shown(name)}", remedy=remedy, code="config.unknown-name")
 
 
+def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
+    """Check that a number is not below ``low``, nor above ``high`` if that is given.
+
+    >>> check_range("rate", 1.5, 0, 1)
+    Traceback (most recent call last):
+    isoglot.core.errors.ConfigError: rate 1.5 is out of range; choose a number from 0 to 1
+
+    Raises:
+        ConfigError: It is.
+    """
+    if not (low <= value and (high is None or value <= high)):
+        remedy = f"choose {low} or more" if high is None else f"choose a number from {low} to {high}"
+        raise ConfigError(f"{name} {value} is out of range", remedy=remedy, code="config.invalid-value")
+
+
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}
 # DEL has a picture too; C1 controls (U+009B begins an escape sequence), lone surrogates and noncharacters have none.
 _NO_PICTURE = (*range(0x80, 0xA0), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)

@@ -35,7 +35,7 @@ from isoglot.core.files import as_json, parse_json, write_bytes
 from isoglot.core.optional import import_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import RenderableType
 
@@ -208,46 +208,6 @@ class Table:
         """A dict for each row."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, row, strict=True)) for row in self.rows]
-
-    def with_delta(
-        self, name: str, baseline: Mapping[str, Cell], *, within: Sequence[str] = (), title: str = "Δ"
-    ) -> Table:
-        """Add a column ``NAME_delta`` with the differences from a baseline row.
-
-        Args:
-            name: The column.
-            baseline: Values that identify the baseline row, such as ``{"arm": "default"}``.
-            within: Columns in which a row and its baseline row must agree.
-            title: Heading of the new column.
-
-        Raises:
-            InputError: A row has two baselines, or a column does not exist or has no numbers.
-        """
-        place, rows = self.position(name), self.dicts()
-        old = self.columns[place]
-        if old.kind not in ("integer", "number"):
-            raise InputError(
-                f"column {shown(name)} has no numbers", remedy="name a column of numbers", code="input.unknown-column"
-            )
-        for key in (*baseline, *within):
-            self.position(key)
-        bases: dict[tuple[Cell, ...], dict[str, Cell]] = {}
-        for row in rows:
-            if all(row[key] == value for key, value in baseline.items()):
-                place_of_row = tuple(row[key] for key in within)
-                if place_of_row in bases:
-                    raise InputError(
-                        f"two rows are the baseline {shown(dict(baseline))}",
-                        remedy="name more columns in within",
-                        code="input.duplicate",
-                    )
-                bases[place_of_row] = row
-        deltas = [_difference(row, bases.get(tuple(row[key] for key in within)), name) for row in rows]
-        signed = old.format if old.format.startswith("+") else "+" + old.format.lstrip(" ")
-        new = Column(f"{name}_delta", title=title, unit=old.unit, kind=old.kind, format=signed, scale=old.scale)
-        columns = (*self.columns[: place + 1], new, *self.columns[place + 1 :])
-        cells = [(*row[: place + 1], delta, *row[place + 1 :]) for row, delta in zip(self.rows, deltas, strict=True)]
-        return dataclasses.replace(self, columns=columns, rows=tuple(cells))
 
     # --- for people ---
 
@@ -495,13 +455,6 @@ def _kind(cells: Sequence[Any]) -> Kind:
 def _valid(text: str) -> str:
     """Escape lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _difference(row: Mapping[str, Any], base: Mapping[str, Any] | None, name: str) -> Cell:
-    if base is None or base is row or row[name] is None or base[name] is None:
-        return None
-    difference: float = row[name] - base[name]
-    return difference
 
 
 def _not_default(of: Column | Table, names: Sequence[str] = ()) -> dict[str, Any]:

@@ -130,34 +130,28 @@ class World:
         return tuple(found)
 
     def _verb(self, row: dict[str, str]) -> Verb:
+        agents, patients, partners, places = (self._expand(row[key]) for key in ("agent", "patient", "with", "place"))
+        stative, once, together = (each in row["aspect"] for each in ("state", "once", "together"))
         return Verb(
-            concept=row["concept"],
-            frame=row["frame"],
-            agents=self._expand(row["agent"]),
-            patients=self._expand(row["patient"]),
-            partners=self._expand(row["with"]),
-            places=self._expand(row["place"]),
-            topics=_split(row["topics"]),
-            manner=row["manner"],
-            stative="state" in row["aspect"],
-            once="once" in row["aspect"],
-            together="together" in row["aspect"],
-            opposite=row["opposite"],
+            row["concept"],
+            row["frame"],
+            agents,
+            patients,
+            partners,
+            places,
+            _split(row["topics"]),
+            row["manner"],
+            stative,
+            once,
+            together,
+            row["opposite"],
         )
 
 
 def _noun(row: dict[str, str]) -> Noun:
     flags = row["flags"].split(",")
-    return Noun(
-        concept=row["concept"],
-        isa=row["isa"],
-        sex=row["sex"],
-        mass="mass" in flags,
-        place="place" in flags,
-        unique="unique" in flags,
-        spoken="kind" not in flags,
-        topics=_split(row["topics"]),
-    )
+    mass, place, unique, general = (flag in flags for flag in ("mass", "place", "unique", "kind"))
+    return Noun(row["concept"], row["isa"], row["sex"], mass, place, unique, not general, _split(row["topics"]))
 
 
 def _split(cell: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
@@ -216,18 +217,14 @@ class _Writer:
 
     def _removals(self, clause: Clause) -> list[Edit]:
         """Edits that remove information."""
-        found: list[Edit] = []
-        if clause.time is not None:
-            found.append(lambda: setattr(clause, "time", None))
+        removable = ["time"]
+        if clause.kind == "action":
+            stays = self.world.verbs[clause.predicate].frame == "stay"
+            removable += ["manner", "instrument"] if stays else ["place", "manner", "instrument"]
+        present = [name for name in removable if getattr(clause, name) is not None]
+        found: list[Edit] = [partial(setattr, clause, name, None) for name in present]
         if clause.kind != "action":
             return found
-        verb = self.world.verbs[clause.predicate]
-        if clause.place is not None and verb.frame != "stay":
-            found.append(lambda: setattr(clause, "place", None))
-        if clause.manner is not None:
-            found.append(lambda: setattr(clause, "manner", None))
-        if clause.instrument is not None:
-            found.append(lambda: setattr(clause, "instrument", None))
         patient = clause.patient
         if isinstance(patient, Thing) and not patient.definite:
             if patient.adjective is not None:

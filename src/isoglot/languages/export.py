@@ -46,18 +46,8 @@ def tree_of(sentence: Sentence, sentence_id: str) -> Tree:
     """The CoNLL-U tree of a sentence, with the comments of Universal Dependencies; entities are in the last column."""
     last = len(sentence.words)
     words = []
-    for position, (form, lemma, tag, head, relation, entity) in enumerate(
-        zip(
-            sentence.words,
-            sentence.lemmas,
-            sentence.tags,
-            sentence.heads,
-            sentence.relations,
-            sentence.entities,
-            strict=True,
-        ),
-        start=1,
-    ):
+    columns = (sentence.words, sentence.lemmas, sentence.tags, sentence.heads, sentence.relations, sentence.entities)
+    for position, (form, lemma, tag, head, relation, entity) in enumerate(zip(*columns, strict=True), start=1):
         fused = any(first <= position <= end for first, (end, _) in sentence.fused.items())
         misc = _misc(entity, glued=position in sentence.glued and not fused and position < last)
         words.append(TreeWord(position, form, lemma, tag, head=head, deprel=relation, misc=misc))

@@ -18,9 +18,9 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import LARGEST_SEED, derive_seed, random_stream
@@ -116,10 +116,7 @@ def twin_code(language: str, kind: Kind) -> str:
     Raises:
         ConfigError: The language or kind is unknown.
     """
-    if kind not in _SUBTAGS:
-        raise ConfigError(
-            f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS), code="config.unknown-name"
-        )
+    check_name("kind of twin", kind, _SUBTAGS)
     code = language_code(language)
     return language_code(f"{code}-{_SUBTAGS[kind]}" if "-x-" in code else f"{code}-x-{_SUBTAGS[kind]}")
 
@@ -135,63 +132,34 @@ def as_twin(words: Sequence[str], tags: Iterable[str]) -> list[str]:
     """
     found = list(words)
     for tag in tags:
-        match tag:
-            case "shift" | "order":
-                found = next(twin([found], tag)).tokens
-            case _:
-                raise ConfigError(
-                    f"no twin {shown(tag)} says the same", remedy="name shift or order", code="config.unknown-name"
-                )
+        check_name("twin with the same meaning", tag, ("shift", "order"))
+        found = next(twin([found], cast("Kind", tag))).tokens
     return found
 
 
 def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, int] | None, kept: float) -> None:
-    if kind not in _SUBTAGS:
+    check_name("kind of twin", kind, _SUBTAGS)
+    check_name("order", order, get_args(Order))
+    check_range("degree", degree, 0, 1)
+    check_range("kept", kept, 0, 1)
+    for option, given, belongs in (
+        ("order", order != "blend", kind == "order"),
+        ("degree", degree != 1, kind == "order" and order == "blend"),
+        ("kept", kept, kind == "shift"),
+        ("counts", counts is not None, kind == "frequency"),
+    ):
+        if given and not belongs:
+            raise ConfigError(
+                f"the kind {kind} with order {order} has no {option}",
+                remedy=f"leave {option} out, or choose another kind or order",
+                code="config.conflicting-options",
+            )
+    if counts and (min(counts.values()) < 0 or not any(counts.values())):
         raise ConfigError(
-            f"no kind of twin {shown(kind)}", remedy=nearest_name(kind, _SUBTAGS), code="config.unknown-name"
-        )
-    if order not in get_args(Order):
-        raise ConfigError(
-            f"no order {shown(order)}", remedy=nearest_name(order, get_args(Order)), code="config.unknown-name"
-        )
-    if not 0 <= degree <= 1:
-        raise ConfigError(
-            f"degree {degree} is not between 0 and 1",
-            remedy="0 is no change, 1 is reversed",
+            f"counts go down to {min(counts.values())}",
+            remedy="give counts of 0 or more, not all 0",
             code="config.invalid-value",
         )
-    if kind != "order" and order != "blend":
-        raise ConfigError(
-            f"the kind {kind} has no order",
-            remedy='leave order out, or use the kind "order"',
-            code="config.conflicting-options",
-        )
-    if degree != 1 and (kind != "order" or order != "blend"):
-        raise ConfigError(
-            f"{kind if kind != 'order' else order} has no degree",
-            remedy='leave degree out, or use the order "blend"',
-            code="config.conflicting-options",
-        )
-    if not 0 <= kept <= 1:
-        raise ConfigError(
-            f"kept {kept} is no share", remedy="0 keeps no word as it is, 1 all of them", code="config.invalid-value"
-        )
-    if kept and kind != "shift":
-        raise ConfigError(
-            f"the kind {kind} keeps no words",
-            remedy='leave kept out, or use the kind "shift"',
-            code="config.conflicting-options",
-        )
-    if counts is not None:
-        if kind != "frequency":
-            raise ConfigError(
-                f"the kind {kind} has no counts", remedy="leave counts out", code="config.conflicting-options"
-            )
-        low = min(counts.values(), default=0)
-        if low < 0 or (counts and not any(counts.values())):
-            raise ConfigError(
-                f"counts go down to {low}", remedy="give counts of 0 or more, not all 0", code="config.invalid-value"
-            )
 
 
 def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:

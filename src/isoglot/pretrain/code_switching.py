@@ -30,7 +30,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, check_range
 from isoglot.pretrain.code_switching_table import (
     ALONE,
     BARE,
@@ -44,7 +44,6 @@ from isoglot.pretrain.code_switching_table import (
     SwitchTable,
 )
 from isoglot.pretrain.counter_rng import LARGEST, draws, entry, high, step_key, stream
-from isoglot.text.code_switching import check_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +106,8 @@ class DeviceSwitcher:
         seed: int = 0,
         device: torch.device | str = "cpu",
     ) -> None:
-        check_shares(rate=rate, cap=cap)
+        check_range("rate", rate, 0, 1)
+        check_range("cap", cap, 0, 1)
         if not 1 <= length <= window < 1 << _PLACE_BITS:
             raise ConfigError(
                 f"rows of {length} ids cannot be read from a window of {window}",

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_range, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
@@ -251,7 +251,8 @@ class Switcher:
         seed: int = 0,
         used: Sequence[UsedDictionary] | None = None,
     ) -> None:
-        check_shares(rate=rate, cap=cap)
+        check_range("rate", rate, 0, 1)
+        check_range("cap", 1 if cap is None else cap, 0, 1)
         self.rate, self.cap, self.seed = rate, cap, seed
         entries = {pair: list(found) for pair, found in dictionaries.items()}
         self.used = [use_entries(*pair, found) for pair, found in entries.items()] if used is None else list(used)
@@ -349,19 +350,6 @@ class Switcher:
             for number, line in enumerate(lines)
         ]
         return switched, report
-
-
-def check_shares(**shares: float | None) -> None:
-    """Refuse a rate or a cap that is not between 0 and 1.
-
-    Raises:
-        ConfigError: With its name and value.
-    """
-    for name, value in shares.items():
-        if value is not None and not 0 <= value <= 1:
-            raise ConfigError(
-                f"{name} {value} is not between 0 and 1", remedy="give a share from 0 to 1", code="config.invalid-value"
-            )
 
 
 class _Entries(dict[str, "str | None"]):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from isoglot.core.errors import ConfigError, IsoglotError
+from isoglot.core.errors import IsoglotError, check_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,8 +75,7 @@ def map_chunks(work: Callable[[ChunkT], ResultT], chunks: Iterable[ChunkT], *, w
         ConfigError: ``workers`` is below 1.
         WorkerError: A process was killed, or could not start.
     """
-    if workers < 1:
-        raise ConfigError(f"{workers} workers", remedy="use at least one: --workers 1", code="config.invalid-value")
+    check_range("workers", workers, 1)
     if workers == 1:
         yield from map(work, chunks)
         return

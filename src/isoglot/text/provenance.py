@@ -304,15 +304,7 @@ def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable
         CorruptFileError: The dictionary has changed since its record was written.
         StorageError: The file cannot be read.
     """
-    pairs = list(entries)
-    own = UsedDictionary(
-        source=language_code(source),
-        target=language_code(target),
-        file=Path(path).name,
-        sha256=file_hash(path),
-        source_words=frozenset(entry.source for entry in pairs),
-        target_words=frozenset(entry.target for entry in pairs),
-    )
+    own = _used(source, target, entries, file=Path(path).name, sha256=file_hash(path))
     origin = read_provenance(path)
     return [own, *(origin.dictionaries if origin is not None else ())]
 
@@ -321,14 +313,15 @@ def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDicti
     """A dictionary without a file as used dictionary: its hash is that of its entries."""
     pairs = list(entries)
     lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in pairs)
-    return UsedDictionary(
-        source=language_code(source),
-        target=language_code(target),
-        file="",
-        sha256=hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
-        source_words=frozenset(entry.source for entry in pairs),
-        target_words=frozenset(entry.target for entry in pairs),
-    )
+    digest = hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+    return _used(source, target, pairs, file="", sha256=digest)
+
+
+def _used(source: str, target: str, entries: Iterable[Entry], *, file: str, sha256: str) -> UsedDictionary:
+    pairs = [(entry.source, entry.target) for entry in entries]
+    words = [frozenset(side) for side in zip(*pairs, strict=True)] or [frozenset[str]()] * 2
+    codes = {"source": language_code(source), "target": language_code(target)}
+    return UsedDictionary(**codes, file=file, sha256=sha256, source_words=words[0], target_words=words[1])
 
 
 # --- files ---

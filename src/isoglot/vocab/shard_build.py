@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from multiprocessing import parent_process
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_index_file, read_sealed, write_index, write_sealed
-from isoglot.core.errors import ConfigError, CorruptFileError, InputError, one_line, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, check_range, one_line, shown
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
@@ -129,20 +129,9 @@ def build_shards(
 def _check(paths: list[Path], window: int, sentences: int | None, dev_share: float) -> None:
     if not paths:
         raise ConfigError("no text", remedy="name at least one file", code="config.missing-data")
-    if window < 1:
-        raise ConfigError(f"a window of {window} tokens", remedy="choose at least 1", code="config.invalid-value")
-    if sentences is not None and sentences < 1:
-        raise ConfigError(
-            f"{sentences} sentences",
-            remedy="choose at least 1, or omit it for all",
-            code="config.invalid-value",
-        )
-    if not 0 <= dev_share < 1:
-        raise ConfigError(
-            f"dev share {dev_share} is not a share",
-            remedy="choose at least 0 and less than 1",
-            code="config.invalid-value",
-        )
+    check_range("window", window, 1)
+    check_range("sentences", 1 if sentences is None else sentences, 1)
+    check_range("dev_share", dev_share, 0, 0.999)
 
 
 # --- reading ---
@@ -264,16 +253,8 @@ class _State:
     )
     open_document: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
 
-    def facts(self) -> dict[str, Any]:
-        return {
-            "done": self.done,
-            "tokens": self.tokens,
-            "sizes": self.sizes,
-            "open_document": self.open_document,
-        }
 
-
-_COUNTS = {name: dict.fromkeys(count, int) for name, count in _State().facts().items() if isinstance(count, dict)}
+_COUNTS = {name: dict.fromkeys(count, int) for name, count in asdict(_State()).items() if isinstance(count, dict)}
 _FORM = {"recipe": dict, "state": {"done": int, "tokens": int, **_COUNTS}}
 
 
@@ -292,7 +273,7 @@ def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | No
         if found["recipe"] != recipe:
             _refuse(folder, found["recipe"], recipe)
         return _State(**found["state"])
-    write_sealed(folder / JOURNAL, {"recipe": recipe, "state": _State().facts()})
+    write_sealed(folder / JOURNAL, {"recipe": recipe, "state": asdict(_State())})
     return _State()
 
 
@@ -351,7 +332,7 @@ class _Writer:
                 self.state.sizes[name] = file.tell()
         except OSError as error:
             raise storage_error(error, self.folder, doing="write") from error
-        write_sealed(self.folder / JOURNAL, {"recipe": self.recipe, "state": self.state.facts()})
+        write_sealed(self.folder / JOURNAL, {"recipe": self.recipe, "state": asdict(self.state)})
         self.since = 0
 
     def _append(self, split: Split, block: Sequence[_Sentence], encoded: Sequence[bytes]) -> None:
@@ -393,14 +374,8 @@ def _finish(folder: Path, recipe: dict[str, Any], state: _State) -> Shards:
             raise storage_error(error, path, doing="write") from error
     width = np.dtype(recipe["dtype"]).itemsize
     bytes_of = {name: (folder / name).stat().st_size for name in state.sizes}
-    counts = {
-        split: {
-            "tokens": bytes_of[file_name(split, "ids")] // width,
-            "sentences": bytes_of[file_name(split, "sentences")] // 4,
-            "documents": bytes_of[file_name(split, "documents")] // 4,
-        }
-        for split in SPLITS
-    }
+    parts = (("tokens", "ids", width), ("sentences", "sentences", 4), ("documents", "documents", 4))
+    counts = {split: {name: bytes_of[file_name(split, part)] // size for name, part, size in parts} for split in SPLITS}
     files = {name: {"bytes": size, "sha256": file_hash(folder / name)} for name, size in bytes_of.items()}
     write_index(folder / INDEX, "shards", FORMAT, {**recipe, "counts": counts, "files": files})
     with suppress(OSError):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.artifact import read_index_file
-from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, check_name
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, check_name, check_range
 from isoglot.core.files import check_file
 from isoglot.text.provenance import Provenance
 
@@ -63,8 +63,7 @@ class Windows:
     """
 
     def __init__(self, ids: np.ndarray, size: int) -> None:
-        if size < 1:
-            raise ConfigError(f"a window of {size} tokens", remedy="choose at least 1", code="config.invalid-value")
+        check_range("window", size, 1)
         self.ids = ids
         self.size = size
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
-from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, check_name, shown
 from isoglot.vocab.anchors import Pair, read_friends
 from isoglot.vocab.subword_scheme import MARK, SPECIAL
 
@@ -147,32 +147,18 @@ class Grading:
     dictionaries: Mapping[Pair, Sequence[str | Path]] | None = None
 
     def __post_init__(self) -> None:
-        if self.keep not in get_args(Keep):
-            raise ConfigError(
-                f"cannot keep {shown(self.keep)}",
-                remedy=nearest_name(self.keep, get_args(Keep)),
-                code="config.unknown-name",
-            )
-        if self.keep == "band":
-            if self.band is None:
-                raise ConfigError(
-                    "a band is missing",
-                    remedy="say which ranks of anchors to keep, such as 1-1000",
-                    code="config.missing-option",
-                )
-            first, last = self.band
-            if not 1 <= first <= last:
-                raise ConfigError(
-                    f"no band {first}-{last}",
-                    remedy="ranks count from 1, the lower one first",
-                    code="config.invalid-value",
-                )
-        elif not self.dictionaries:
-            raise ConfigError(
-                f"keep {self.keep} needs a dictionary",
-                remedy="name one for each pair of languages, in MUSE's layout",
-                code="config.missing-option",
-            )
+        check_name("choice of anchors", self.keep, get_args(Keep))
+        if self.keep != "band" and not self.dictionaries:
+            needs, remedy = "a dictionary", "name one for each pair of languages, in MUSE's layout"
+        elif self.keep == "band" and self.band is None:
+            needs, remedy = "a band", "say which ranks of anchors to keep, such as 1-1000"
+        else:
+            needs, remedy = "", ""
+        if needs:
+            raise ConfigError(f"keep {self.keep} needs {needs}", remedy=remedy, code="config.missing-option")
+        if self.band is not None and not 1 <= self.band[0] <= self.band[1]:
+            problem = f"no band {self.band[0]}-{self.band[1]}"
+            raise ConfigError(problem, remedy="ranks count from 1, the lower one first", code="config.invalid-value")
 
 
 def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends]:

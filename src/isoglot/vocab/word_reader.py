@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import check_range
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.vocab.subword_scheme import MARK, normal_form
 
@@ -63,12 +63,7 @@ class Reader:
     length: int
 
     def __post_init__(self) -> None:
-        if self.length < 5:
-            raise ConfigError(
-                f"a length of {self.length} leaves no room for words",
-                remedy="give 5 or more",
-                code="config.invalid-value",
-            )
+        check_range("length", self.length, 5)
 
     @property
     def room(self) -> int:

@@ -30,7 +30,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 from isoglot.text.cleaning.scripts import RANGES
@@ -51,21 +51,15 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
     """
     code = language_code(language)
     base = code.partition("-")[0]
-    if method == "unicode":
-        return _by_pattern(base)
-    if method == "moses":
-        return _moses(base)
-    if method == "jieba":
-        return _only_for("zh", base, method, _jieba)
-    if method == "thai":
-        return _only_for("th", base, method, _thai)
-    if method == "blanks":
-        return str.split
-    if method == "characters":
-        return _characters
-    raise ConfigError(
-        f"no method {shown(method)}", remedy=nearest_name(str(method), get_args(Method)), code="config.unknown-name"
-    )
+    check_name("method", method, get_args(Method))
+    only = {"jieba": "zh", "thai": "th"}.get(method, base)
+    if base != only:
+        raise ConfigError(
+            f"the method {shown(method)} is for {only}, not for {base}",
+            remedy="use unicode or moses for it",
+            code="config.other-language",
+        )
+    return _MAKERS[method](base)
 
 
 @dataclass(frozen=True)
@@ -248,18 +242,6 @@ def _runs(codes: Sequence[int]) -> list[tuple[int, int]]:
 # --- libraries ---
 
 
-def _only_for(
-    language: str, given: str, method: str, make: Callable[[], Callable[[str], list[str]]]
-) -> Callable[[str], list[str]]:
-    if given != language:
-        raise ConfigError(
-            f"the method {shown(method)} is for {language}, not for {given}",
-            remedy="use unicode or moses for it",
-            code="config.other-language",
-        )
-    return make()
-
-
 def _moses(language: str) -> Callable[[str], list[str]]:
     tokenizer = import_part("sacremoses").MosesTokenizer(lang=language)
     return _lossless(lambda text: tokenizer.tokenize(text, escape=False))  # escapes would turn & into &amp;
@@ -275,11 +257,11 @@ def _lossless(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     return split_line
 
 
-def _jieba() -> Callable[[str], list[str]]:
+def _jieba(_: str) -> Callable[[str], list[str]]:
     return _lossless(import_part("rjieba").cut)
 
 
-def _thai() -> Callable[[str], list[str]]:
+def _thai(_: str) -> Callable[[str], list[str]]:
     # its dictionary is in the package: nothing is downloaded
     for wish in ("PYTHAINLP_OFFLINE", "PYTHAINLP_READ_ONLY"):
         os.environ.setdefault(wish, "1")
@@ -289,3 +271,13 @@ def _thai() -> Callable[[str], list[str]]:
 
 def _characters(text: str) -> list[str]:
     return [character for character in text if not character.isspace()]
+
+
+_MAKERS: dict[Method, Callable[[str], Callable[[str], list[str]]]] = {
+    "unicode": _by_pattern,
+    "moses": _moses,
+    "jieba": _jieba,
+    "thai": _thai,
+    "blanks": lambda _: str.split,
+    "characters": lambda _: _characters,
+}

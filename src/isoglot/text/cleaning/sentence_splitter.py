@@ -61,24 +61,8 @@ _ABBREVIATIONS = {
 }
 # A short number with a full stop is an ordinal in these: "der 3. Mai".
 _ORDINAL_LANGUAGES = {
-    "de",
-    "cs",
-    "da",
-    "fi",
-    "hr",
-    "hu",
-    "nb",
-    "nn",
-    "no",
-    "sk",
-    "sl",
-    "sr",
-    "bs",
-    "et",
-    "is",
-    "lv",
-    "tr",
-}
+    "de", "cs", "da", "fi", "hr", "hu", "nb", "nn", "no", "sk", "sl", "sr", "bs", "et", "is", "lv", "tr",
+}  # fmt: skip
 _WORD_BEFORE = re.compile(r"(?:\bт\. )?[^\s\"'“„«‘‚(\[{/]*$")
 _LOOK_BACK = 40  # longer than any abbreviation, so that time is linear
 _ROMAN = re.compile(r"[IVX]{1,5}")

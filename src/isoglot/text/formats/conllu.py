@@ -7,7 +7,7 @@ Everything in the file is kept, so that reading and writing gives the same bytes
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError, shown
@@ -301,21 +301,16 @@ def _format_tree(tree: Tree) -> list[str]:
     behind: dict[int, list[EmptyNode]] = {}
     for node in tree.empties:
         behind.setdefault(node.after, []).append(node)
-    lines = list(tree.comments)
-    lines.extend(map(_format_empty, behind.get(0, ())))
+    lines = [*tree.comments, *map(_format_empty, behind.get(0, ()))]
     for word in tree.words:
         if token := ranges.get(word.id):
             lines.append(f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t{token.feats}\t_\t_\t_\t{token.misc}")
-        lines.append(
-            f"{word.id}\t{word.form}\t{word.lemma}\t{word.upos}\t{word.xpos}\t{word.feats}"
-            f"\t{'_' if word.head == NO_HEAD else word.head}\t{word.deprel}\t{word.deps}\t{word.misc}"
-        )
-        lines.extend(map(_format_empty, behind.get(word.id, ())))
+        shown = replace(word, head="_") if word.head == NO_HEAD else word  # type: ignore[arg-type]
+        lines.append("\t".join(map(str, astuple(shown))))
+        lines += map(_format_empty, behind.get(word.id, ()))
     return lines
 
 
 def _format_empty(node: EmptyNode) -> str:
-    return (
-        f"{node.after}.{node.index}\t{node.form}\t{node.lemma}\t{node.upos}\t{node.xpos}\t{node.feats}"
-        f"\t_\t_\t{node.deps}\t{node.misc}"
-    )
+    after, index, *cells, deps, misc = astuple(node)
+    return "\t".join([f"{after}.{index}", *cells, "_", "_", deps, misc])

@@ -10,9 +10,9 @@ import math
 import re
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import check_name, shown
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.text.formats.malformed import Skip, malformed, parsed
 
@@ -65,16 +65,11 @@ def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout 
         InputError: A word is empty, has a blank in the muse layout, or contains a tab or a line end.
         StorageError: The file cannot be written.
     """
-    if layout not in ("muse", "weighted"):
-        raise ConfigError(
-            f"no layout {shown(layout)}", remedy=nearest_name(layout, ("muse", "weighted")), code="config.unknown-name"
-        )
+    check_name("layout", layout, get_args(Layout))
+    write = _write_muse if layout == "muse" else _write_weighted
     with line_writer(path) as writer:
         for entry in entries:
-            if layout == "muse":
-                _write_muse(writer, entry)
-            else:
-                _write_weighted(writer, entry)
+            write(writer, entry)
     return writer.lines
 
 

@@ -14,7 +14,7 @@ import io
 import lzma
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -24,7 +24,8 @@ from isoglot.core.files import atomic_file, begin_to_read, storage_error
 from isoglot.text.formats.malformed import malformed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from isoglot.text.formats.malformed import Skip
 
@@ -232,15 +233,14 @@ def open_to_read(path: Path) -> IO[bytes]:
     """Open a file, decompressing it according to its name."""
     begin_to_read(path)
     file = path.open("rb")
-    if path.suffix == ".bz2":
-        return cast("IO[bytes]", _Decompressed(_Bz2Reader(file), file))
-    if path.suffix == ".gz":
-        return cast("IO[bytes]", _Decompressed(gzip.GzipFile(fileobj=file), file))
-    if path.suffix == ".xz":
-        return cast("IO[bytes]", _Decompressed(lzma.LZMAFile(file), file))
-    if path.suffix == ".zst":
-        return cast("IO[bytes]", _Decompressed(_ZstdReader(file), file))
-    return file
+    readers: dict[str, Callable[[IO[bytes]], Any]] = {
+        ".bz2": _Bz2Reader,
+        ".gz": lambda stored: gzip.GzipFile(fileobj=stored),
+        ".xz": lzma.LZMAFile,
+        ".zst": _ZstdReader,
+    }
+    reader = readers.get(path.suffix)
+    return file if reader is None else cast("IO[bytes]", _Decompressed(reader(file), file))
 
 
 def stored_position(file: IO[bytes]) -> int:
@@ -315,26 +315,21 @@ class _ZstdReader(io.RawIOBase):
         return size
 
 
-@contextmanager
-def _compressor(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
+def _compressor(path: Path, file: IO[bytes]) -> AbstractContextManager[Any]:
     """Compress into a file according to its name."""
-    if path.suffix == ".bz2":
-        with bz2.BZ2File(file, "wb") as stream:
-            yield cast("IO[bytes]", stream)
-    elif path.suffix == ".gz":
-        # No name and no time: the same text gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
-            yield cast("IO[bytes]", stream)
-    elif path.suffix == ".xz":
-        with lzma.open(file, "wb") as stream:
-            yield stream
-    elif path.suffix == ".zst":
-        import zstandard
+    match path.suffix:
+        case ".bz2":
+            return bz2.BZ2File(file, "wb")
+        case ".gz":  # no name and no time: the same text gives the same bytes
+            return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+        case ".xz":
+            return lzma.open(file, "wb")
+        case ".zst":
+            import zstandard
 
-        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as stream:
-            yield cast("IO[bytes]", stream)
-    else:
-        yield file
+            return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+        case _:
+            return nullcontext(file)
 
 
 def _decode(raw: bytes, path: str | Path, number: int) -> str:
