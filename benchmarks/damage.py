@@ -39,10 +39,9 @@ from isoglot.represent.extraction import extract
 from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.steer import LEACE, LanguageMeans, TokenSets
 from isoglot.transfer import TuneConfig, find_task, load_tuned
-from isoglot.transfer.experiment import run_experiment
-from isoglot.transfer.map_points import MapPoint, MapPoints
-from isoglot.transfer.scoring.experiment_comparison import compare_experiments
-from isoglot.transfer.tuning.kept_epochs import KeptEpochs
+from isoglot.transfer.experiment import compare_experiments, run_experiment
+from isoglot.transfer.map_protocol import MapPoint, MapPoints
+from isoglot.transfer.tuning.tuned_encoder import KeptEpochs
 from isoglot.transfer.tuning.tuned_folder import check_begun
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 

@@ -32,8 +32,7 @@ from isoglot.text.cleaning.segmentation import Words
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.transfer.tasks.ner import Entities
-from isoglot.transfer.tasks.parsing import blanks_of
+from isoglot.transfer.tasks.tagging import Entities, blanks_of
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.word_reader import Reader, usual_blanks, written
 

@@ -27,7 +27,7 @@ from isoglot.transfer.predict import tree_of
 from isoglot.transfer.scoring.attachment import tree_score
 from isoglot.transfer.scoring.spans import repaired, span_score
 from isoglot.transfer.scoring.trees import spanning_trees
-from isoglot.transfer.tasks.examples import Parsed
+from isoglot.transfer.tasks.task import Parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,13 +73,13 @@ def _compare_spans(path: Path, gold: list[list[str]], peer: Any) -> None:
             ours, mine = _timed(span_score, gold, predicted)
             report, its = _timed(partial(peer.classification_report, output_dict=True), gold, predicted)
             for kind in (*sorted(kinds), "micro avg"):
-                found, theirs = ours.by_kind.get(kind, ours), report[kind]
+                found, theirs = ours.by_kind.get(kind, ours.counts), report[kind]
                 _same(path, kind, found.precision, 100 * theirs["precision"])
                 _same(path, kind, found.recall, 100 * theirs["recall"])
                 _same(path, kind, found.f1, 100 * theirs["f1-score"])
             print(
-                f"{path.name}: {len(gold):,} sentences, {share:.0%} of tags drawn, {name}: F1 {ours.f1:.2f} in both, "
-                f"of {len(kinds)} kinds too; {mine:.2f} s, seqeval {its:.2f} s"
+                f"{path.name}: {len(gold):,} sentences, {share:.0%} of tags drawn, {name}: "
+                f"F1 {ours.counts.f1:.2f} in both, of {len(kinds)} kinds too; {mine:.2f} s, seqeval {its:.2f} s"
             )
 
 
@@ -92,11 +92,11 @@ def _compare_trees(path: Path, peer: Any) -> None:
         ours, mine = _timed(tree_score, gold, predicted)
         texts = [_written(trees) for trees in (gold, predicted)]
         found, its = _timed(_official, peer, *texts)
-        _same(path, "UAS", ours.uas, 100 * found["UAS"].f1)
-        _same(path, "LAS", ours.las, 100 * found["LAS"].f1)
+        _same(path, "UAS", ours.value("uas"), 100 * found["UAS"].f1)
+        _same(path, "LAS", ours.value("las"), 100 * found["LAS"].f1)
         print(
             f"{path.name}: {len(gold):,} trees, {share:.0%} of relations drawn, gold heads + {bonus:g}: "
-            f"UAS {ours.uas:.2f}, LAS {ours.las:.2f} in both; {mine:.2f} s, udtools {its:.2f} s"
+            f"UAS {ours.value('uas'):.2f}, LAS {ours.value('las'):.2f} in both; {mine:.2f} s, udtools {its:.2f} s"
         )
 
 

@@ -16,10 +16,9 @@ import pytest
 from isoglot.languages import documents
 from isoglot.model import save_encoder
 from isoglot.transfer.experiment import LanguageScore, LearningCheck, Outcome, Trial
-from isoglot.transfer.scoring.evaluation import Evaluation
+from isoglot.transfer.scoring.evaluation import Evaluation, Selected, SelectionRule
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.tasks.task import TaskScores
-from isoglot.transfer.tuning.epoch_selection import Selected, SelectionRule
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
 

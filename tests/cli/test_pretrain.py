@@ -60,7 +60,7 @@ def test_where_another_process_writes_nothing_is_touched(isoglot, made: Path, gi
         "static": ["static", "train", "glove", *given],
         "shards": ["shards", "build", "--text", f"en={text}", "--vocab", f"{made}/vocab"],
         "encode": ["encode", "isoglot-mini", "--text", text, "--lang", "en"],
-        "transfer": ["transfer", "ner", "--model", "isoglot-mini", "--langs", "en", "--sentences", "10"],
+        "transfer": ["transfer", "ner", "isoglot-mini", "--langs", "en", "--sentences", "10"],
     }[verb]
     out = tmp_path / "out"
     with sole_writer(out), ThreadPoolExecutor(1) as other:  # for a lock, another thread is another process

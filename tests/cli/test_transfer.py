@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from isoglot.cli.transfer_data import read_sets
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import load_encoder, save_encoder
@@ -19,6 +18,7 @@ from isoglot.model.static_table import TableEncoder, save_table
 from isoglot.text.formats.conll_columns import read_tagged
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer import find_task
+from isoglot.transfer.tasks.builtin_data import read_splits
 from isoglot.vocab import train_vocabulary
 
 FAST = ("--recipe", "micro", "--set", "epochs=1", "--sentences", "40", "--device", "cpu", "--set", "tune=head")
@@ -45,7 +45,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("task", ["nli", "ner", "parse", "pos", "topic"])
 def test_nothing_given_is_built_in(isoglot, task, model):
     extra = ["--set", "unseen_labels=count"] if task == "topic" else []
-    result = isoglot("transfer", task, "--model", model, *FAST, *extra, "--json", "--quiet")
+    result = isoglot("transfer", task, model, *FAST, *extra, "--json", "--quiet")
     assert (result.code, result.err) == (0, "")
     found = json.loads(result.out)
     assert (found["task"], found["trained_on"]) == (task, ["en"])
@@ -69,7 +69,7 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
         f"de={files}/de.test.tsv",
     ]
     out = tmp_path / "out"
-    result = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out))
+    result = isoglot("transfer", "ner", model, *given, *FAST, "--out", str(out))
     assert result.code == 0
     assert "en dev" in result.out
     assert "Use it: isoglot transfer predict" in result.out
@@ -85,23 +85,23 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
         ("--seed", "1", "--resume"): f"{out} has a finished run seed-0/01",
         ("--test", f"xx={files}/de.test.tsv", "--resume"): "'xx' is not a language",
     }.items():
-        again = isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), *wrong)
+        again = isoglot("transfer", "ner", model, *given, *FAST, "--out", str(out), *wrong)
         assert (again.code, again.out) == (2, "")
         assert problem in again.err
         assert _files(out) == before
     # A language it was not trained on is read as any other by what reads all alike, and can be added to a finished run.
     more = isoglot(
-        *("transfer", "ner", "--model", model, *given, "--test", f"nl={files}/de.test.tsv"),
+        *("transfer", "ner", model, *given, "--test", f"nl={files}/de.test.tsv"),
         *(*FAST, "--out", str(out), "--resume", "--json"),
     )
     assert set(json.loads(more.out)["tests"]) == {"de", "nl"}
-    assert isoglot("transfer", "ner", "--model", model, *given, *FAST, "--out", str(out), "--resume").code == 0
+    assert isoglot("transfer", "ner", model, *given, *FAST, "--out", str(out), "--resume").code == 0
 
     same = isoglot("transfer", "compare", str(out), str(out), "--json")
     assert [(row["language"], row["difference"], row["p_corrected"]) for row in json.loads(same.out)] == [("de", 0, 1)]
     assert "95 % over sentences" in isoglot("transfer", "compare", str(out), str(out)).out
 
-    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "de"]
+    predict = ["transfer", "predict", str(out), "--device", "cpu", "--lang", "de"]
     assert isoglot(*predict, "Eva lebt in Bonn.", "--quiet").out.count("\t") == 5
     (tmp_path / "new.txt").write_text("Eva lebt.\n\nEr schläft.\n")
     to = tmp_path / "new.tsv"
@@ -124,7 +124,7 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
 
 def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     out = tmp_path / "out"
-    result = isoglot("transfer", "parse", "--model", model, *FAST, "--out", str(out), "--quiet")
+    result = isoglot("transfer", "parse", model, *FAST, "--out", str(out), "--quiet")
     told, _, head, row, *_ = result.out.split("\n")
     facts = read_json(out / "result.json")
     (trial,) = facts["trials"]
@@ -132,7 +132,7 @@ def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
     assert head.split() == "language chosen by las 95 % over sentences uas".split()
     assert row.split()[-1] == f"{facts['scores'][0]['uas']:.1f}"
     to = tmp_path / "parsed.conllu"
-    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
+    predict = ["transfer", "predict", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
     assert isoglot(*predict, "The cat sees Eva, and sleeps.", "--out", str(to)).code == 0
     (tree,) = read_conllu(to)
     assert [word.form for word in tree.words] == ["The", "cat", "sees", "Eva", ",", "and", "sleeps", "."]
@@ -144,8 +144,8 @@ def test_new_text_is_parsed(isoglot, model, tmp_path: Path):
 
 def test_pairs_are_classified(isoglot, model, tmp_path: Path):
     out = tmp_path / "out"
-    assert isoglot("transfer", "nli", "--model", model, *FAST, "--out", str(out), "--quiet", "--langs", "de").code == 0
-    predict = ["transfer", "predict", "--model", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
+    assert isoglot("transfer", "nli", model, *FAST, "--out", str(out), "--quiet", "--langs", "de").code == 0
+    predict = ["transfer", "predict", str(out), "--device", "cpu", "--lang", "en", "--quiet"]
     found = json.loads(isoglot(*predict, "It rains.\tIt is wet.").out)
     assert found["texts"] == ["It rains.", "It is wet."]
     assert found["label"] in ("entailment", "neutral", "contradiction")
@@ -157,7 +157,7 @@ def test_pairs_are_classified(isoglot, model, tmp_path: Path):
 def test_the_first_so_many_are_of_what_is_learnt_from(most, learnt, tmp_path: Path):
     file = tmp_path / "examples.tsv"
     file.write_text("It rains.\tweather\nHe sings.\tmusic\nIt snows.\tweather\n")
-    found = read_sets(find_task("topic"), ([f"en={file}"], [f"en={file}"], [f"de={file}"]), most)
+    found = read_splits(find_task("topic"), {"en": file}, {"en": file}, {"de": file}, most)
     assert [list(each) for each in found] == [["en"], ["en"], ["de"]]
     assert [len(data.examples) for each in found for data in each.values()] == [learnt, 3, 3]
 
@@ -166,22 +166,22 @@ def test_static_vectors(isoglot, model, tmp_path: Path):
     vocabulary = load_encoder(model, device="cpu").vocabulary
     vectors_VD = torch.randn(len(vocabulary), 8, generator=torch.Generator().manual_seed(1))
     save_table(TableEncoder(vectors_VD, torch.ones(len(vocabulary), dtype=torch.bool), vocabulary), tmp_path / "table")
-    given = ["transfer", "nli", "--model", str(tmp_path / "table"), "--sentences", "40", "--device", "cpu", "--quiet"]
+    given = ["transfer", "nli", str(tmp_path / "table"), "--sentences", "40", "--device", "cpu", "--quiet"]
     wrong = isoglot(*given)
     assert (wrong.code, wrong.out) == (2, "")
     wrong.failed("config.not-supported")
     out = tmp_path / "out"
     assert isoglot(*given, "--recipe", "static-nli", "--set", "epochs=1", "--out", str(out)).code == 0
-    found = isoglot("transfer", "predict", "It rains.\tIt is wet.", "--model", str(out), "--lang", "de", "--quiet")
+    found = isoglot("transfer", "predict", str(out), "It rains.\tIt is wet.", "--lang", "de", "--quiet")
     assert json.loads(found.out)["label"] in ("entailment", "neutral", "contradiction")
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--train", "en={}"], "--dev is missing; an epoch is chosen by it"),
-        (["--train", "en={}", "--dev", "en={}"], "--test is missing; name what to test on"),
-        (["--dev", "en={}"], "--train is missing"),
+        (["--train", "en={}"], "there are no dev examples; give them too"),
+        (["--train", "en={}", "--dev", "en={}"], "there are no test examples; give them too"),
+        (["--dev", "en={}"], "there are no training examples; give them too"),
         (["--train", "en={}", "--dev", "en={}", "--test", "de={}"], "the label 'B-DATE' is not in the training data"),
         (["--train", "en={}", "--dev", "en={}", "--test", "xx=SAME"], "'xx' is not a language"),
         (
@@ -208,7 +208,7 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, model, tmp
     none.write_text("")
     options = [option.replace("de={}", f"de={other}").replace("SAME", str(good)) for option in options]
     options = [option.replace("NONE", str(none)).format(good) for option in options]
-    result = isoglot("transfer", "ner", "--model", model, *FAST, *options, "--out", str(tmp_path / "out"))
+    result = isoglot("transfer", "ner", model, *FAST, *options, "--out", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert (result.code, result.out) == (2, "")
     assert problem in result.err.splitlines()[-1]
@@ -220,17 +220,16 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, model, tmp
 
 def test_a_built_in_label_that_few_examples_do_not_have(isoglot, model, tmp_path: Path):
     few = ["--sentences", "40", "--langs", "de", "--device", "cpu", "--quiet", "--out", str(tmp_path / "out")]
-    result = isoglot("transfer", "topic", "--model", model, *few)
+    result = isoglot("transfer", "topic", model, *few)
     assert (result.code, result.out) == (2, "")
     assert "is not in the training data" in result.err
     assert "unseen_labels=count" in result.err
 
 
 def test_predict_says_what_is_missing(isoglot, model, tmp_path: Path):
-    isoglot("transfer", "predict", "a").failed("config.missing-option", "--model")
-    isoglot("transfer", "predict", "a", "--model", model).failed("config.missing-option", "--lang")
-    isoglot("transfer", "predict", "--model", model, "--lang", "en").failed("config.missing-option")
-    result = isoglot("transfer", "predict", "a", "--model", model, "--lang", "en")
+    assert "--lang" in isoglot("transfer", "predict", model, "a").err
+    isoglot("transfer", "predict", model, "--lang", "en").failed("config.missing-option")
+    result = isoglot("transfer", "predict", model, "a", "--lang", "en")
     result.failed("storage.not-found")
 
 
@@ -260,7 +259,7 @@ def test_examples_of_training_are_refused_as_a_test_where_they_are_nearly_all(is
         return f"en={tmp_path / name}"
 
     train, dev, test = written("train", 0, 40), written("dev", 35, 55), written("test", 5, 41)
-    given = ["--model", model, "--train", train, "--dev", dev, *FAST]
+    given = [model, "--train", train, "--dev", dev, *FAST]
     wrong = isoglot("transfer", "topic", *given, "--test", test, "--out", str(tmp_path / "out"))
     assert (wrong.code, wrong.out) == (2, "")
     wrong.failed("input.leak", tmp_path, 35, 36, "en")
@@ -271,7 +270,7 @@ def test_examples_of_training_are_refused_as_a_test_where_they_are_nearly_all(is
     assert "isoglot: dev en: 5 of 20 examples are in training as well\n" in done.err
     assert "isoglot: test en: 35 of 36 examples are in training as well\n" in done.err
     assert "isoglot: test en: 6 of 36 examples are in dev as well, which selects epochs\n" in done.err
-    same = isoglot("transfer", "topic", "--model", model, "--train", train, "--dev", train, "--test", f"de{test[2:]}")
+    same = isoglot("transfer", "topic", model, "--train", train, "--dev", train, "--test", f"de{test[2:]}")
     same.failed("input.leak", tmp_path, 40, "en")
 
 
@@ -280,28 +279,28 @@ def test_a_task_of_ones_own(isoglot, model, tmp_path: Path):
     own.write_text(OWN)
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}"]
-    learn = ["own", str(own), "--model", model, *files, *FAST, "--out", str(out), "--allow-leak", "-q"]
+    learn = ["own", model, "--task", str(own), *files, *FAST, "--out", str(out), "--allow-leak", "-q"]
     assert isoglot("transfer", *learn).code == 0
-    found = isoglot("transfer", "predict", "Ja.", "--task", str(own), "--model", str(out), "--lang", "de", "-q").out
+    found = isoglot("transfer", "predict", str(out), "Ja.", "--task", str(own), "--lang", "de", "-q").out
     assert json.loads(found)["label"] in ("calm", "loud")
     (tmp_path / "other.tsv").write_text("Ja.\tglad\n")
-    wrong = isoglot("transfer", "own", str(own), "--model", model, *files[:5], f"de={tmp_path}/other.tsv")
+    wrong = isoglot("transfer", "own", model, "--task", str(own), *files[:5], f"de={tmp_path}/other.tsv")
     wrong.failed("input.unknown-label", tmp_path, "'glad'")
     data.write_text("The cat sleeps.\n")
     for command in (
-        ["own", str(own), "--model", model, *files],
+        ["own", model, "--task", str(own), *files],
         ["shift", str(out), "--task", str(own), "--test", f"de={data}"],
     ):
         wrong = isoglot("transfer", *command)
         assert (wrong.code, wrong.out) == (2, "")
         wrong.failed("input.task-file", own, 13, "ValueError", 2, 1)
     own.write_text("import nothing_of_the_kind\n")
-    wrong = isoglot("transfer", "own", str(own), "--model", model)
+    wrong = isoglot("transfer", "own", model, "--task", str(own))
     wrong.failed("input.task-file", own, 1, "ModuleNotFoundError")
     own.write_text("")
-    wrong = isoglot("transfer", "own", str(own), "--model", model)
+    wrong = isoglot("transfer", "own", model, "--task", str(own))
     wrong.failed("input.task-file", own)
-    isoglot("transfer", "own", str(_written(own)), "--model", model).failed("config.built-in-language")
+    isoglot("transfer", "own", model, "--task", str(_written(own))).failed("config.built-in-language")
 
 
 def test_the_documents_task(isoglot, model, tmp_path: Path):
@@ -310,12 +309,12 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
     own.write_text(next(part for part in text.split("```python\n") if "class Mood" in part).partition("```")[0])
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\tloud\n" * 5)
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak", "--quiet"]
-    assert isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out)).code == 0
+    assert isoglot("transfer", "own", model, "--task", str(own), *files, *FAST, "--out", str(out)).code == 0
     (tmp_path / "other.tsv").write_text("Nein.\tcalm\nJa.\tglad\n")
-    wrong = isoglot("transfer", "own", str(own), "--model", model, *files[:5], f"de={tmp_path}/other.tsv")
+    wrong = isoglot("transfer", "own", model, "--task", str(own), *files[:5], f"de={tmp_path}/other.tsv")
     wrong.failed("input.unknown-label", tmp_path, "'glad'", line=2)
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\n")
-    wrong = isoglot("transfer", "own", str(own), "--model", model, *files)
+    wrong = isoglot("transfer", "own", model, "--task", str(own), *files)
     assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: there is no tab; write text, tab, mood\n")
 
 
@@ -324,7 +323,7 @@ def test_the_printed_hint_works_when_pasted(isoglot, model, tmp_path: Path):
     own.write_text(OWN)
     data.write_text("".join(f"Eva {n} sleeps.\t{'calm' if n % 2 else 'loud'}\n" for n in range(8)))
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
-    told = isoglot("transfer", "own", str(own), "--model", model, *files, *FAST, "--out", str(out))
+    told = isoglot("transfer", "own", model, "--task", str(own), *files, *FAST, "--out", str(out))
     (hint,) = [line for line in told.out.splitlines() if line.startswith("Use it: ")]
     command = shlex.split(hint.removeprefix("Use it: "))
     assert command[:3] == ["isoglot", "transfer", "predict"]
@@ -334,7 +333,7 @@ def test_the_printed_hint_works_when_pasted(isoglot, model, tmp_path: Path):
 def test_a_task_file_that_exits_is_one_line_and_exit_code_2(isoglot, model, tmp_path: Path):
     own = tmp_path / "mood.py"
     own.write_text("import sys\nsys.exit(5)\n")
-    result = isoglot("transfer", "own", str(own), "--model", model)
+    result = isoglot("transfer", "own", model, "--task", str(own))
     result.failed("input.task-file", own, 2, "SystemExit")
     assert result.err.count("\n") == 1
 
@@ -343,7 +342,7 @@ def test_columns_in_another_order_are_not_taken_for_labels(isoglot, model, tmp_p
     data = tmp_path / "data.tsv"
     data.write_text("".join(f"{'calm' if n % 2 else 'loud'}\tEva number {n} sleeps well.\n" for n in range(200)))
     files = ["--train", f"en={data}", "--dev", f"en={data}", "--test", f"de={data}", "--allow-leak"]
-    result = isoglot("transfer", "topic", "--model", model, *files, *FAST)
+    result = isoglot("transfer", "topic", model, *files, *FAST)
     result.failed("input.malformed-line", 40)
     assert len(result.err) < 500
 
@@ -362,13 +361,13 @@ def test_a_classifier_that_predicts_one_class_has_learned_nothing(isoglot, model
         "--device",
         "cpu",
     ]
-    result = isoglot("transfer", "topic", "--model", model, *files, *still, "--json")
+    result = isoglot("transfer", "topic", model, *files, *still, "--json")
     learned = json.loads(result.out)["learned"]
     assert learned["constant"] in ("calm", "loud")
     assert learned["nothing"]
     assert learned["majority"] == pytest.approx(100 * 20 / 30)
     assert "test de: every prediction is" in result.err
-    shown = isoglot("transfer", "topic", "--model", model, *files, *still, "--quiet").out
+    shown = isoglot("transfer", "topic", model, *files, *still, "--quiet").out
     assert shown.startswith(f"Nothing was learned from en: every prediction is '{learned['constant']}'")
 
 
@@ -378,7 +377,7 @@ def _written(path: Path) -> Path:
 
 
 def test_the_table_says_what_guessing_gets_and_how_seeds_differ(isoglot, model):
-    result = isoglot("transfer", "nli", "--model", model, *FAST, "--seeds", "2", "--quiet")
+    result = isoglot("transfer", "nli", model, *FAST, "--seeds", "2", "--quiet")
     told, _, table = result.out.partition("\n\n")
     head, row, *_ = table.split("\n")
     guessed = re.fullmatch(

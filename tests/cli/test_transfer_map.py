@@ -37,7 +37,7 @@ def models(nano_encoder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
     out = tmp_path / "out"
-    command = ["transfer", "map", "ner", "--model", models["en"], "--other", f"de={models['de']}"]
+    command = ["transfer", "map", models["en"], "ner", "--other", f"de={models['de']}"]
     command += ["--bilingual", models["both"], *FAST, "--pairs", "60", "--out", str(out)]
     result = isoglot(*command, "--layers", "0,1")
     assert result.code == 0, result.err
@@ -69,9 +69,9 @@ def test_what_is_built_in_is_said(isoglot, models, tmp_path: Path):
     file = tmp_path / "a.tsv"
     file.write_text("Eva\tB-PER\nsleeps\tO\n\n" * 12)
     files = [f"--{part}={code}={file}" for part, code in (("train", "en"), ("dev", "en"), ("test", "de"))]
-    command = ["transfer", "map", "ner", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command = ["transfer", "map", models["en"], "ner", "--other", f"de={models['de']}", *FAST]
     command += ["--layers", "1", "--pairs", "60"]
-    told = "isoglot: maps are fitted from 60 built-in sentence pairs; give yours with --parallel\n"
+    told = "isoglot: maps are fitted from 60 built-in sentence pairs; give parallel text for better ones\n"
     wrong = isoglot(*command, *files)
     assert (wrong.code, wrong.out) == (2, "")
     wrong.failed("input.leak", file, 12, "en")
@@ -80,15 +80,15 @@ def test_what_is_built_in_is_said(isoglot, models, tmp_path: Path):
     assert "isoglot: dev en: 12 of 12 examples are in training as well\n" in result.err
     result = isoglot(*command)
     assert (result.code, result.err.count("isoglot: ")) == (0, 0)
-    turned = ["transfer", "map", "ner", "--model", models["both"], "--other", f"en={models['en']}", *FAST]
+    turned = ["transfer", "map", models["both"], "ner", "--other", f"en={models['en']}", *FAST]
     result = isoglot(*turned, "--layers", "1", "--pairs", "60")
     assert result.code == 0
-    assert "isoglot: learning from built-in examples of de, which --model reads and no --other does\n" in result.err
+    assert "isoglot: training on built-in examples of de, which MODEL reads and no --other does\n" in result.err
 
 
 def test_a_refused_resume_leaves_the_run_as_it_was(isoglot, models, tmp_path: Path):
     out = tmp_path / "out"
-    command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command = ["transfer", "map", models["en"], "pos", "--other", f"de={models['de']}", *FAST]
     command += ["--layers", "1", "--out", str(out), "--quiet"]
     assert isoglot(*command, "--pairs", "60").code == 0
 
@@ -131,7 +131,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
     linked = [*given, "--links", str(links / "links.txt")]
     align = ["align", "words", models["de"], models["en"], *linked, "--device", "cpu", "-q"]
     assert isoglot(*align, "--out", str(tmp_path / "map")).code == 0
-    command = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['de']}", *FAST]
+    command = ["transfer", "map", models["en"], "pos", "--other", f"de={models['de']}", *FAST]
     command += ["--layers", "1", "--json", "--quiet"]
     found = {}
     for name, options in {
@@ -164,7 +164,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
         result = isoglot(*command, *wrong)
         assert (result.code, result.err.count("\n")) == (2, 1)
         assert problem in result.error["message"]
-    other = ["transfer", "map", "pos", "--model", models["en"], "--other", f"de={models['wide']}", *FAST]
+    other = ["transfer", "map", models["en"], "pos", "--other", f"de={models['wide']}", *FAST]
     isoglot(*other, "--maps", f"de={tmp_path / 'map'}").failed("config.other-size", 32, 48)
     isoglot(*other, *given).failed("config.other-size", 48, 32)
     assert isoglot(*other, *given, "--method", "ridge", "--layers", "1").code == 0
@@ -178,19 +178,25 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
         (["--other", "fr={de}"], "the vocabulary has no language 'fr'"),
         (["--other", "de={de}", "--maps", "fr={de}"], ": no model reads fr; name it: --other fr=MODEL"),
         (["--other", "de={de}", "--bilingual-maps", "de={de}"], "--bilingual-maps without --bilingual"),
-        (["--other", "de={de}", "--links", "de=SAME"], "--links without --parallel; give both, or neither"),
-        (["--other", "de={de}", "--parallel", "de=SAME"], "--parallel has no en; give it too: --parallel en=FILE"),
+        (
+            ["--other", "de={de}", "--links", "de=SAME"],
+            "word alignments without parallel sentences; give both, or neither",
+        ),
+        (["--other", "de={de}", "--parallel", "de=SAME"], "there are no parallel sentences of en to fit maps from"),
         (
             ["--other", "de={de}", "--parallel", "en=SAME"],
-            "no map of de and no sentences to fit one from; give --maps de",
+            "there are no parallel sentences of de to fit maps from",
         ),
-        (["--other", "de={de}", "--train", "en=SAME"], "--dev is missing; give --train, --dev and --test, or none"),
+        (
+            ["--other", "de={de}", "--train", "en=SAME"],
+            "there are no dev examples; give training, dev and test examples, or none",
+        ),
         (
             ["--other", "de={de}", "--train", "en=SAME", "--dev", "en=SAME", "--test", "en=SAME"],
             "there is no test data of de; give test data of de",
         ),
         (["--other", "de={de}", "--layers", "3"], "there is no layer 3; choose from 0 (the embeddings) to 2"),
-        (["--other", "de={de}", "--recipe", "head"], "tune is set, and in map transfer the new layers learn"),
+        (["--other", "de={de}", "--recipe", "head"], "tune is set, but map transfer trains the new layers"),
         (["--other", "de={de}", "--set", "new_layer=3"], "unknown key 'new_layer'; did you mean 'new_layers'?"),
     ],
 )
@@ -198,7 +204,7 @@ def test_what_is_wrong_is_said_in_one_line(isoglot, options, problem, models, tm
     file = tmp_path / "a.tsv"
     file.write_text("Eva\tB-PER\nsleeps\tO\n")
     given = [option.replace("SAME", str(file)).format(**models) for option in options]
-    result = isoglot("transfer", "map", "ner", "--model", models["en"], *FAST, *given)
+    result = isoglot("transfer", "map", models["en"], "ner", *FAST, *given)
     assert (result.code, result.out) == (2, "")
     assert problem in result.err.splitlines()[-1]
     assert result.err.count("isoglot: ") == 1

@@ -109,20 +109,26 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--alpha", "some"], "--alpha 'some' is no list of numbers; write dev, rule or numbers such as 0.5,1,2"),
+        (["--alpha", "some"], "--alpha 'some' is not a list of numbers; write dev, rule or numbers such as 0.5,1,2"),
         (["--grid", "1,2"], "--grid is for --alpha dev; leave it out"),
-        (["--alpha", "dev", "--grid", "x"], "--grid 'x' is no list of numbers; write numbers such as 0.5,1,2"),
+        (["--alpha", "dev", "--grid", "x"], "--grid 'x' is not a list of numbers; write numbers such as 0.5,1,2"),
         (["--alpha", "nan"], "alpha = nan; give numbers such as 0.5, 1 and 2, each once"),
-        (["--alpha", "dev", "--grid", "1,1"], "alpha 1 is there twice; give numbers such as"),
+        (["--alpha", "dev", "--grid", "1,1"], "alpha 1 is given twice; give numbers such as"),
         (["--alpha", "0"], "no alpha but 0; give some"),
-        (["--test", "de={}"], "there are no means of the fine-tuned model's languages; give text to learn them from"),
-        (["--test", "de={}", "--text", "de={text}"], "--text has no en; name a file of it too: --text en=FILE"),
+        (
+            ["--test", "de={}"],
+            "there are no means of the fine-tuned model's languages; give text of en and de to learn them from",
+        ),
+        (["--test", "de={}", "--text", "de={text}"], "there is no text of en; give it too"),
         (
             ["--test", "de={}", "--text", "de={text}", "--text", "en={text}"],
             "de and en have equal means in layer 1",
         ),
-        (["--test", "de={}", "--langs", "de"], "--langs chooses from built-in examples"),
-        (["--dev", "de={}"], "--test is missing; name what to test on"),
+        (
+            ["--test", "de={}", "--langs", "de"],
+            "languages are chosen from built-in examples, and test examples are given",
+        ),
+        (["--dev", "de={}"], "there are no test examples; give them too"),
         (["--means", "nowhere", "--learn-from", "9"], "--means and text to learn them from"),
         (["--langs", "en"], "there is no language to shift"),
         (["--layers", "top"], "--layers 'top' is no list of numbers"),

@@ -131,9 +131,7 @@ def _transfer(task: str, folder: str, ending: str, more: str = "") -> Case:
     """An epoch of a task in English, tested in French."""
     at = f"@languages-export/{folder}"
     sets = f"--train en={at}/en.train.{ending} --dev en={at}/en.dev.{ending} --test fr={at}/fr.test.{ending}"
-    return Case(
-        f"transfer {task} --model @pretrain {sets} {_TUNE} {more} --out @out", TRAINED, tensors="*/*/head.safetensors"
-    )
+    return Case(f"transfer {task} @pretrain {sets} {_TUNE} {more} --out @out", TRAINED, tensors="*/*/head.safetensors")
 
 
 CASES = {
@@ -262,17 +260,17 @@ CASES = {
     "transfer-parse": _transfer("parse", "treebank", "conllu"),
     "transfer-pos": _transfer("pos", "treebank", "conllu"),
     "transfer-topic": Case(
-        f"transfer topic --model @pretrain --langs en,fr --sentences 30 {_TUNE} --set unseen_labels=count --out @out",
+        f"transfer topic @pretrain --langs en,fr --sentences 30 {_TUNE} --set unseen_labels=count --out @out",
         TRAINED,
     ),
     "transfer-own": Case(
-        "transfer own @files/mood.py --model @pretrain --train en=@files/mood.tsv --dev en=@files/mood.tsv "
+        "transfer own @pretrain --task @files/mood.py --train en=@files/mood.tsv --dev en=@files/mood.tsv "
         f"--test fr=@files/mood.tsv --allow-leak {_TUNE} --out @out",
         TRAINED,
     ),
     "transfer-compare": Case("transfer compare @transfer-ner @transfer-ner-head", TRAINED),
     "transfer-map": Case(
-        "transfer map ner --model @pretrain-en --other fr=@pretrain-fr --bilingual @pretrain --pairs 60 --layers 1 "
+        "transfer map @pretrain-en ner --other fr=@pretrain-fr --bilingual @pretrain --pairs 60 --layers 1 "
         f"--sentences 30 --set new_layers=1 {_TUNE} --out @out",
         TRAINED,
     ),
@@ -281,9 +279,7 @@ CASES = {
         f"{_TEXT} --learn-from 50 {_CPU} --out @out",
         TRAINED,
     ),
-    "transfer-predict": Case(
-        "transfer predict 'Eva lives in Paris.' --model @transfer-ner --lang en --device cpu", TRAINED
-    ),
+    "transfer-predict": Case("transfer predict @transfer-ner 'Eva lives in Paris.' --lang en --device cpu", TRAINED),
     "transfer-score": Case("transfer score ner @files/gold.tsv @files/predicted.tsv --lang en"),
     "demo": Case(
         f"demo {_settings('budget=10steps sentences=1000 test_sentences=40 vocabulary_size=600')} "

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.report.map_transfer import curves, finding, map_transfer_svg
-from isoglot.transfer.map_points import Arm, LayerScore
-from isoglot.transfer.map_protocol import MapTransfer
+from isoglot.transfer.map_protocol import Arm, LayerScore, MapTransfer
 from isoglot.transfer.scoring.significance import estimate
 
 SCORES: dict[tuple[str, str, Arm], list[int]] = {

@@ -17,13 +17,11 @@ from isoglot.core.config import build_config, load_recipe, recipe_names
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.experiment import run_experiment
-from isoglot.transfer.scoring.experiment_comparison import compare_experiments
-from isoglot.transfer.tasks.examples import Passage
+from isoglot.transfer.experiment import compare_experiments, run_experiment
+from isoglot.transfer.tasks.task import Passage
 from isoglot.transfer.tuning.checks import in_training
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer
-from isoglot.transfer.tuning.row_vectors import HeldVectors
-from isoglot.transfer.tuning.tuned_encoder import place_vectors
+from isoglot.transfer.tuning.tuned_encoder import HeldVectors, RowVectors
 from tests.errors import raises
 
 
@@ -129,7 +127,7 @@ def test_grid_and_seeds(nano, tmp_path: Path, monkeypatch):
         read.extend(data.values())
         return evaluate(tuned, task, data, **rest)
 
-    monkeypatch.setattr("isoglot.transfer.tuning.epoch_selection.evaluate", noted)
+    monkeypatch.setattr("isoglot.transfer.scoring.evaluation.evaluate", noted)
     resumed = run_experiment(encoder, task, train, dev, test, config, tmp_path, seeds=2, resume=True)
     assert {id(data) for data in read} == {id(data) for data in test.values()}  # dev was scored epoch by epoch
     assert [line.facts() for line in resumed.lines] == [line.facts() for line in done.lines]
@@ -205,11 +203,13 @@ def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
     config = build_config(TuneConfig, settings=[*frozen, "grid.head_learning_rate=[1e-3, 1e-2]"])
     read: list[int] = []
 
-    def counted(encoder, batch, *rest):
-        read.append(len(batch.places_BW))
-        return place_vectors(encoder, batch, *rest)
+    compute = RowVectors._all
 
-    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.place_vectors", counted)
+    def counted(self, rows, *rest):
+        read.append(len(rows))
+        return compute(self, rows, *rest)
+
+    monkeypatch.setattr(RowVectors, "_all", counted)
     alone = [
         fine_tune(encoder, task, train, dev, build_config(TuneConfig, values=one.model_dump(mode="json") | {"seed": s}))
         for s in (0, 1)
@@ -237,7 +237,7 @@ def test_frozen_vectors_are_computed_once_for_all_runs(nano, monkeypatch):
     run_experiment(encoder, task, train, dev, dev, varied, seeds=2)
     assert sum(read) == 4 * 50
     read.clear()  # more than may be held
-    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 4 * 30 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.transfer.tuning.tuned_encoder.HELD", 4 * 30 * encoder.hidden_size)
     run_experiment(encoder, task, train, dev, dev, config, seeds=2)
     assert sum(read) == 30 + 4 * 20
 
@@ -335,7 +335,7 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
     assert found["en"].facts()["difference"] == pytest.approx(found["en"].one - found["en"].other, abs=1e-3)
     assert found["en"].one > found["en"].other
     assert found["en"].comparison.p < 0.05
-    assert found["en"].corrected >= found["en"].comparison.p
+    assert found["en"].comparison.p_corrected >= found["en"].comparison.p
     for _ in each_damage(tmp_path / "good" / "result.json"):
         for use in (partial(compare_experiments, other=tmp_path / "bad"), load_tuned):
             with suppress(IsoglotError):

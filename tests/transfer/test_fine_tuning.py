@@ -18,8 +18,8 @@ from isoglot.model import Encoder, HookedEncoder, save_encoder
 from isoglot.pretrain.run_folder import Checkpoints
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
-from isoglot.transfer.tasks.examples import Passage, Tagged
-from isoglot.transfer.tuning.epoch_selection import select
+from isoglot.transfer.scoring.evaluation import select
+from isoglot.transfer.tasks.task import Passage, Tagged
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer
 from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import check_begun, save_tuned
@@ -183,7 +183,7 @@ def test_cached_vectors_are_what_the_encoder_gives(nano, tagging, monkeypatch):
     task, train, dev = tagging
     settings = config("tune=head", "head.dropout=0")
     cached = fine_tune(nano("emb"), task, train, dev, settings)
-    monkeypatch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 0)
+    monkeypatch.setattr("isoglot.transfer.tuning.tuned_encoder.HELD", 0)
     plain = fine_tune(nano("emb"), task, train, dev, settings)
     for name, tensor in cached.head.state_dict().items():
         torch.testing.assert_close(plain.head.state_dict()[name], tensor)
@@ -306,13 +306,13 @@ def test_early_stop_and_kept_epochs(nano, tagging, monkeypatch):
 
 def test_every_row_once_an_epoch_whatever_the_batches(nano, tagging, monkeypatch):
     seen: list[int] = []
-    step = TaskTrainer._step
+    backward = TaskTrainer.backward
 
     def noted(self, rows_B, *rest):
         seen.extend(rows_B.tolist())
-        return step(self, rows_B, *rest)
+        return backward(self, rows_B, *rest)
 
-    monkeypatch.setattr(TaskTrainer, "_step", noted)
+    monkeypatch.setattr(TaskTrainer, "backward", noted)
     for settings in (["batch_size=7"], ["batch_tokens=100"]):
         seen.clear()
         tune(nano(), tagging, config("epochs=2", *settings))

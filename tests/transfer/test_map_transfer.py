@@ -20,11 +20,9 @@ from isoglot.model.batch import batch_of_ids, make_batch
 from isoglot.model.protocol import EncoderBase
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
-from isoglot.transfer.map_points import ModelsAndArm, lines_of
-from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, map_transfer
-from isoglot.transfer.stacked_encoder import Below, Continued, new_config
+from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, ModelsAndArm, lines_of, map_transfer
+from isoglot.transfer.stacked_encoder import Below, Continued, FrozenStates, new_config
 from isoglot.transfer.tasks.task import TaskRow
-from isoglot.transfer.tuning.frozen_states import FrozenStates
 from tests.errors import raises
 
 TWIN = "en-x-shift"
@@ -380,7 +378,7 @@ def test_ways_are_compared_on_the_same_sentences(planted, examples, nano):
             if (line.models, line.layer) == ("monolingual", layer)
         }
         assert helped.comparison.difference.value == pytest.approx(values["mapped"] - values["unmapped"])
-        assert helped.comparison.p <= helped.corrected < 0.05
+        assert helped.comparison.p <= helped.comparison.p_corrected < 0.05
         same = found[layer, shared, map_].facts()  # the map undoes all that is between them
         assert (same["difference"], same["p_corrected"]) == (0.0, 1.0)
         assert (same["one"], same["other"]) == ("bilingual unmapped", "monolingual mapped")

@@ -51,7 +51,7 @@ def test_a_text_is_the_weighted_mean_of_its_tokens():
         texts.append(torch.cat([weights[:, 0] @ values[:, :3], weights[:, 1] @ values[:, 3:]]))
     both = torch.cat([*texts, (texts[0] - texts[1]).abs(), texts[0] * texts[1]])
     expected = head.scores(F.gelu(head.hidden(both)))
-    torch.testing.assert_close(head.text_scores(x, mask, parts)[0], expected)
+    torch.testing.assert_close(head.label_scores(x, mask, parts)[0, 0], expected)
     targets = torch.full((1, 5, 1), -100)
     targets[0, 0] = 2
     loss = F.cross_entropy(expected[None], torch.tensor([2]))
@@ -66,17 +66,17 @@ def test_padding_and_other_rows_change_nothing(texts):
     wide = torch.cat([x, torch.full((2, 3, 5), 9.0)], dim=1)
     there = torch.cat([mask, torch.zeros(2, 3, dtype=torch.bool)], dim=1)
     where = torch.cat([parts, torch.zeros(2, 3, dtype=torch.long)], dim=1)
-    torch.testing.assert_close(head.text_scores(x, mask, parts), head.text_scores(wide, there, where))
-    torch.testing.assert_close(head.text_scores(x, mask, parts)[1:], head.text_scores(x[1:], mask[1:], parts[1:]))
+    torch.testing.assert_close(head.label_scores(x, mask, parts), head.label_scores(wide, there, where))
+    torch.testing.assert_close(head.label_scores(x, mask, parts)[1:], head.label_scores(x[1:], mask[1:], parts[1:]))
 
 
 def test_neither_scale_nor_an_absent_text_is_a_problem():
     head, x = shaken(2), vectors(1, 3, 5)
     mask = torch.ones(1, 3, dtype=torch.bool)
     parts = torch.tensor([[0, 0, 1]])
-    scores = head.text_scores(x, mask, parts)
-    torch.testing.assert_close(head.text_scores(100 * x, mask, parts), scores, atol=1e-3, rtol=1e-3)
-    assert head.text_scores(x, mask, torch.ones_like(parts)).isfinite().all()
+    scores = head.label_scores(x, mask, parts)
+    torch.testing.assert_close(head.label_scores(100 * x, mask, parts), scores, atol=1e-3, rtol=1e-3)
+    assert head.label_scores(x, mask, torch.ones_like(parts)).isfinite().all()
 
 
 def test_every_token_of_both_texts_is_a_place(vocabulary):
@@ -167,7 +167,7 @@ def test_vectors_are_found_from_elsewhere(nano, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError) as gone:
         load_tuned("there/run", device="cpu")
-    problem = "the encoder that there/run was tuned from is no longer there; put it back, or fine-tune again"
+    problem = "the encoder that there/run was tuned from no longer exists; restore it, or fine-tune again"
     assert str(gone.value) == f"{here.resolve() / 'vectors'}: {problem}"
     assert load_tuned("there/run", encoder=table).predict(data["en"].examples, "en")[0] == wanted
 
@@ -186,7 +186,7 @@ def test_an_encoder_has_the_same_head(nano):
     encoder = nano()
     held = fine_tune(encoder, task, data, data, config)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isoglot.transfer.tuning.row_vectors.HELD", 0)
+        patch.setattr("isoglot.transfer.tuning.tuned_encoder.HELD", 0)
         fresh = fine_tune(encoder, task, data, data, config)
     for name, tensor in held.head.state_dict().items():
         torch.testing.assert_close(fresh.head.state_dict()[name], tensor)

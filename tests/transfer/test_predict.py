@@ -11,8 +11,7 @@ import pytest
 
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.predict import as_json, of_line, read_unlabeled, tree_of, write_predictions
-from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
-from isoglot.transfer.tasks.task import find_task
+from isoglot.transfer.tasks.task import Parsed, Passage, Tagged, find_task
 from tests.errors import raises
 
 TREE = (

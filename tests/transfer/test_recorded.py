@@ -14,9 +14,9 @@ import torch
 from isoglot.core.config import build_config
 from isoglot.core.progress import SILENT
 from isoglot.transfer import TuneConfig, find_task
+from isoglot.transfer.tuning.batches import Shape
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer, set_seed
-from isoglot.transfer.tuning.stored_rows import Shape
 from tests.errors import raises
 
 if TYPE_CHECKING:

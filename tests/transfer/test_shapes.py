@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.transfer.tasks.task import TaskRow
+from isoglot.transfer.tuning.batches import StoredRows
 from isoglot.transfer.tuning.cuda_graphs import Shapes, widths
-from isoglot.transfer.tuning.stored_rows import StoredRows
 
 
 @settings(max_examples=60, deadline=None)

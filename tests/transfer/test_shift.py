@@ -12,6 +12,7 @@ import torch
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, EncoderLike
 from isoglot.steer import LanguageMeans
+from isoglot.steer.shifts import ShiftOptions
 from isoglot.transfer import Data, Task, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.shift_protocol import GRID, lowest_tuned, shift_transfer
 from tests.errors import raises
@@ -131,7 +132,9 @@ def test_means_of_the_encoder_before_will_do_where_nothing_has_changed(nano, tmp
     np.testing.assert_array_equal(found.rows[0].test.scores.ratio_S2, own.rows[0].test.scores.ratio_S2)
     with raises("config.other-encoder", 2):
         shift_transfer(tuned, {OTHER: dev}, means, choose="given", alphas=[1], layers="all")
-    shift_transfer(tuned, {OTHER: dev}, means, choose="given", alphas=[1], layers=2, other_encoder="allow")
+    shift_transfer(
+        tuned, {OTHER: dev}, means, choose="given", alphas=[1], layers=2, options=ShiftOptions(other_encoder="allow")
+    )
     other = means_of(nano(), task, dev)
     with raises("config.other-encoder"):
         shift_transfer(tuned, {OTHER: dev}, other, choose="given", alphas=[1], layers=1)

@@ -238,5 +238,11 @@ def test_what_files_hold_is_rounded_but_for_p():
         ("seeds", 2),
         ("seed_deviation", 1.4142),
     ]
-    found = PairedComparison(Interval(1.23456, -0.98765, 3.33333), 0.0123456)
-    assert list(found.facts().items()) == [("difference", 1.2346), ("low", -0.9877), ("high", 3.3333), ("p", 0.0123456)]
+    found = PairedComparison(Interval(1.23456, -0.98765, 3.33333), 0.0123456, 0.0234567)
+    assert list(found.facts().items()) == [
+        ("difference", 1.2346),
+        ("low", -0.9877),
+        ("high", 3.3333),
+        ("p", 0.0123456),
+        ("p_corrected", 0.0234567),
+    ]

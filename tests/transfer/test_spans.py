@@ -74,7 +74,7 @@ def test_repair_gives_proper_bio_once_and_for_all(tags):
 def test_gold_in_100_out(gold):
     score = span_score(gold, gold)
     there = sum(len(spans(tags)) for tags in gold)
-    assert score.f1 == score.precision == score.recall == (100.0 if there else 0.0)
+    assert score.counts.f1 == score.counts.precision == score.counts.recall == (100.0 if there else 0.0)
     assert all(counts.f1 == 100.0 for counts in score.by_kind.values())
 
 
@@ -83,8 +83,8 @@ def test_a_case_by_hand():
     predicted = ["B-PER I-PER O B-ORG", "O B-LOC", "", "B-ORG I-ORG O"]
     score = span_score([one.split() for one in gold], [one.split() for one in predicted])
     assert score.counts_N3.tolist() == [[1, 2, 2], [0, 0, 1], [0, 0, 0], [0, 1, 1]]
-    assert (score.precision, score.recall) == (25.0, 100 / 3)
-    assert score.f1 == pytest.approx(2 * 25 * (100 / 3) / (25 + 100 / 3))
+    assert (score.counts.precision, score.counts.recall) == (25.0, 100 / 3)
+    assert score.counts.f1 == pytest.approx(2 * 25 * (100 / 3) / (25 + 100 / 3))
     assert score.by_kind == {"LOC": SpanCounts(0, 1, 1), "ORG": SpanCounts(0, 1, 2), "PER": SpanCounts(1, 1, 1)}
     assert score.by_kind["LOC"].f1 == 0.0
 
@@ -96,13 +96,13 @@ def test_f1_is_the_harmonic_mean_and_the_ratio_of_its_counts(lengths, data):
         [data.draw(st.lists(tags, min_size=length, max_size=length)) for length in lengths] for _ in range(2)
     )
     score = span_score(gold, predicted)
-    both = score.precision + score.recall
-    assert score.f1 == pytest.approx(2 * score.precision * score.recall / both if both else 0.0)
+    both = score.counts.precision + score.counts.recall
+    assert score.counts.f1 == pytest.approx(2 * score.counts.precision * score.counts.recall / both if both else 0.0)
     top, bottom = score.ratio_N2.sum(axis=0)
-    assert score.f1 == pytest.approx(100 * top / bottom if bottom else 0.0)
+    assert score.counts.f1 == pytest.approx(100 * top / bottom if bottom else 0.0)
     assert sum(counts.right for counts in score.by_kind.values()) == score.counts.right
     swapped = span_score(predicted, gold)
-    assert (swapped.precision, swapped.recall) == (score.recall, score.precision)
+    assert (swapped.counts.precision, swapped.counts.recall) == (score.counts.recall, score.counts.precision)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from isoglot.model.batch import Batch
 from isoglot.transfer.tasks.task import IGNORED, TaskRow
-from isoglot.transfer.tuning.batches import TaskBatch, rounded
-from isoglot.transfer.tuning.stored_rows import Shape, StoredRows
+from isoglot.transfer.tuning.batches import Shape, StoredRows, TaskBatch, rounded
 from isoglot.vocab import Vocabulary
 
 CPU = torch.device("cpu")

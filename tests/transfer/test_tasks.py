@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from isoglot.transfer.tasks.examples import Data, Parsed, Passage, Tagged
-from isoglot.transfer.tasks.ner import Entities
-from isoglot.transfer.tasks.pos import PartOfSpeech
-from isoglot.transfer.tasks.task import Labels, find_task, known_tasks
+from isoglot.transfer.tasks.tagging import Entities, PartOfSpeech
+from isoglot.transfer.tasks.task import Data, Labels, Parsed, Passage, Tagged, find_task, known_tasks
 from isoglot.vocab.word_reader import Reader, written
 from tests.errors import raises
 
@@ -224,5 +223,5 @@ def test_scores_need_a_prediction_for_each():
 
 def test_words_that_share_a_token_have_the_tag_of_the_first_unless_a_task_says_otherwise():
     task, sentence = PartOfSpeech(), Tagged(("a", "b", "c", "d"), ("X", "Y", "Z", "Y"))
-    assert task.grouped(sentence, [1, 2, 1]) == (["X", "Y", "Y"], {})
+    assert task.grouped(sentence, [1, 2, 1]) == (replace(sentence, tags=("X", "Y", "Y")), {})
     assert task.ungrouped(["X", "Y", "Y"], [1, 2, 1]) == ["X", "Y", "Y", "Y"]

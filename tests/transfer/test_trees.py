@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from isoglot.transfer.scoring import tree_search, trees
+from isoglot.transfer.scoring import trees
 from isoglot.transfer.scoring.trees import are_trees, spanning_trees
 from tests.errors import raises
 
@@ -149,18 +149,17 @@ def test_a_batch_is_its_sentences_one_by_one_whatever_the_padding(dtype):
 def in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search without numba, its innermost loops in NumPy."""
     for name in ("search", "_grow"):
-        function = getattr(tree_search, name)
-        monkeypatch.setattr(tree_search, name, getattr(function, "py_func", function))
+        function = getattr(trees, name)
+        monkeypatch.setattr(trees, name, getattr(function, "py_func", function))
     for name in ("_weights", "_best", "_lower", "_merge"):
-        monkeypatch.setattr(tree_search, name, getattr(tree_search, f"{name}_in_rows"))
-    monkeypatch.setattr(trees, "search", tree_search.search)
+        monkeypatch.setattr(trees, name, getattr(trees, f"{name}_in_rows"))
 
 
 def in_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search without numba, line by line what it would compile."""
     in_rows(monkeypatch)
     for name in ("_weights", "_best", "_lower", "_merge"):
-        monkeypatch.setattr(tree_search, name, getattr(tree_search, f"{name}_in_loops"))
+        monkeypatch.setattr(trees, name, getattr(trees, f"{name}_in_loops"))
 
 
 @pytest.mark.parametrize("twin", [in_rows, in_loops])

@@ -21,8 +21,7 @@ from isoglot.languages.twins import twin
 from isoglot.model import EncoderLike, load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune
-from isoglot.transfer.tasks.examples import Parsed, Tagged
-from isoglot.transfer.tasks.task import Task
+from isoglot.transfer.tasks.task import Parsed, Tagged, Task
 from isoglot.vocab import build_shards, train_vocabulary
 
 CODES = ("en", "en-x-shift")

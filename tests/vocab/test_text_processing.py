@@ -18,9 +18,8 @@ from isoglot.text.cleaning.clean import CleanConfig, clean_files, clean_line
 from isoglot.text.cleaning.processing import Segmentation, TextProcessing, check_as_written
 from isoglot.text.cleaning.segmentation import LineSegmenter, Words, split_words
 from isoglot.text.stream import rewrite
-from isoglot.transfer.tasks.examples import Tagged
-from isoglot.transfer.tasks.ner import Entities
-from isoglot.transfer.tasks.task import Labels
+from isoglot.transfer.tasks.tagging import Entities
+from isoglot.transfer.tasks.task import Labels, Tagged
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.word_reader import Reader, usual_blanks
 from tests.errors import raises

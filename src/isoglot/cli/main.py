@@ -52,7 +52,7 @@ VERBS = {
     "what ran.",
     "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
     "answers in the other language; or take languages out.",
-    "transfer": "Learn a task in one language and test it in others, zero-shot.",
+    "transfer": "Train a task in one language and test it in others, zero-shot.",
 }
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
 EXAMPLES = (

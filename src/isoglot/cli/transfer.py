@@ -1,310 +1,640 @@
-"""``isoglot transfer``: learn a task in one language, test it in others, and use what was learned."""
+"""``isoglot transfer``: train a task in one language, test it in others, and use the fine-tuned model."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, parse_langs
-from isoglot.cli.options import Debug, Device, Json, ModelOption, OptionalOut, Quiet, Seed, Settings, Weights
-from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded
-from isoglot.cli.transfer_data import (
-    FILES,
-    AllowLeak,
-    Resume,
-    Seeds,
-    read_sets,
+from isoglot.cli.align_run import Method, Normalize
+from isoglot.cli.inputs import Langs, is_table, one_each, parse_langs, parse_named
+from isoglot.cli.options import (
+    INPUT,
+    MODEL,
+    RUN,
+    Device,
+    LayerList,
+    ModelArgument,
+    OptionalFileOut,
+    OptionalOut,
+    Seed,
+    Settings,
+    Weights,
+    open_named_runs,
+    open_run,
+    parse_layers,
+    verb,
 )
-from isoglot.cli.transfer_map import map_
-from isoglot.cli.transfer_shift import shift
-from isoglot.cli.transfer_use import compare, predict, score
-from isoglot.core.errors import ConfigError
-from isoglot.core.table import Table
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import files_of, place, recorded, write_all
+from isoglot.cli.steer import ShiftKind, Where
+from isoglot.core.errors import ConfigError, shown, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from isoglot.cli.transfer_data import Files
+    from isoglot.core.run import RunRecord
     from isoglot.transfer import Task
     from isoglot.transfer.experiment import Outcome
+    from isoglot.transfer.map_protocol import MapTransfer
+    from isoglot.transfer.shift_protocol import Choose, ShiftOutcome
+    from isoglot.transfer.tasks.builtin_data import Splits
 
+_FILES = "--train en=train.tsv --dev en=dev.tsv --test de=test.tsv"
+_TREES = "--train en=train.conllu --dev en=dev.conllu --test fr=test.conllu"
 app = typer.Typer(
-    help="Learn a task in one language and test it in others, zero-shot.",
-    epilog="Example: isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
+    help="Train a task in one language and test it in others, zero-shot.",
+    epilog=f"Example: isoglot transfer ner MODEL {_FILES}",
     no_args_is_help=True,
 )
-
-Train = Annotated[
-    list[str] | None,
-    typer.Option("--train", metavar=FILES, help="Examples to learn from; left out: built-in ones. May be repeated."),
-]
-Dev = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--dev", metavar=FILES, help="Examples to choose by: of the training language; of test languages, an oracle."
-    ),
-]
-Test = Annotated[
-    list[str] | None,
-    typer.Option("--test", metavar=FILES, help="Examples to test on; left out: built-in ones. May be repeated."),
-]
-RecipeName = Annotated[
-    str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
-]
-Sentences = Annotated[
-    int | None,
-    typer.Option(
-        "--sentences",
-        metavar="N",
-        min=10,
-        help="The first N training examples. Default: 2,000 built-in ones (and a fifth to test on), or all of files.",
-    ),
-]
-
-
-_TASKS = {
-    "nli": "Natural language inference: premise, hypothesis and label with tabs between, or XNLI's JSON lines.",
-    "ner": "Named entities: a token and its BIO tag a line, as in WikiAnn.",
-    "parse": "Dependency parsing: treebanks in CoNLL-U.",
-    "pos": "Parts of speech: the column UPOS of treebanks in CoNLL-U.",
-    "topic": "Topics: a text and its topic a line, with a tab between.",
+TASKS = {
+    "nli": (f"MODEL {_FILES}", "Natural language inference: tab-separated premise, hypothesis and label, or XNLI."),
+    "ner": (f"MODEL {_FILES}", "Named entities: one token and its BIO tag per line, as in WikiAnn."),
+    "parse": (f"MODEL {_TREES}", "Dependency parsing: treebanks in CoNLL-U."),
+    "pos": (f"MODEL {_TREES}", "Parts of speech: the column UPOS of treebanks in CoNLL-U."),
+    "topic": ("MODEL --langs de --recipe head", "Topics: one tab-separated text and topic per line."),
 }
+"""Arguments of an example, and the help, of each built-in task."""
+MOST_LINES = 10_000
+"""Default maximum number of lines of --text per language."""
 
 
-TaskFile = Annotated[Path, typer.Argument(metavar="FILE", help="A Python file that registers a task.")]
+def _files(option: str, help_: str) -> Any:  # noqa: ANN401 - as typer.Option
+    return typer.Option(option, metavar="LANG=FILE", rich_help_panel=INPUT, help=help_)
 
 
-def _verb(name: str) -> Callable[..., None]:
-    """The verb of a task: all have the same options."""
-
-    def verb(
-        model: ModelOption = "isoglot-mini",
-        train: Train = None,
-        dev: Dev = None,
-        test: Test = None,
-        recipe: RecipeName = "default",
-        seeds: Seeds = 1,
-        langs: Langs = None,
-        sentences: Sentences = None,
-        allow_leak: AllowLeak = False,
-        resume: Resume = False,
-        settings: Settings = None,
-        out: OptionalOut = None,
-        weights: Weights = "best",
-        device: Device = "auto",
-        seed: Seed = 0,
-        json: Json = False,
-        quiet: Quiet = False,
-        debug: Debug = False,
-    ) -> None:
-        from isoglot.transfer import find_task
-
-        output, task = Output(json=json, quiet=quiet), find_task(name)
-        _run(
-            task,
-            output,
-            model=model,
-            files=(train, dev, test),
-            langs=langs,
-            sentences=sentences,
-            recipe=recipe,
-            seeds=seeds,
-            allow_leak=allow_leak,
-            resume=resume,
-            settings=settings or [],
-            out=out,
-            device=device,
-            seed=seed,
-        )
-
-    return verb
+Tests = Annotated[list[str] | None, _files("--test", "Test examples. Default: built-in ones. May be repeated.")]
+OwnTask = Annotated[
+    Path | None,
+    typer.Option("--task", metavar="FILE", rich_help_panel=INPUT, help="Python file that registers your own task."),
+]
+Tuned = Annotated[Path, typer.Argument(metavar="DIR", help="Fine-tuned model: the --out of isoglot transfer.")]
 
 
-def own(
-    file: TaskFile,
-    model: ModelOption = "isoglot-mini",
-    train: Train = None,
-    dev: Dev = None,
-    test: Test = None,
-    recipe: RecipeName = "default",
-    seeds: Seeds = 1,
-    langs: Langs = None,
-    sentences: Sentences = None,
-    allow_leak: AllowLeak = False,
-    resume: Resume = False,
-    settings: Settings = None,
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+@dataclass(frozen=True)
+class Examples:
+    """Options of the examples to train and test on."""
+
+    SECTION: ClassVar[str] = INPUT
+    train: Annotated[
+        list[str] | None, _files("--train", "Training examples. Default: built-in ones. May be repeated.")
+    ] = None
+    dev: Annotated[
+        list[str] | None,
+        _files("--dev", "Dev examples: of the training language for selection; of test languages for the oracle."),
+    ] = None
+    test: Tests = None
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            metavar="N",
+            min=10,
+            help="The first N training examples. Default: 2,000 built-in ones (and a fifth to test on), or all.",
+        ),
+    ] = None
+
+    def read(self, task: Task[Any]) -> Splits:
+        """Read the files."""
+        from isoglot.transfer.tasks.builtin_data import read_splits
+
+        options = {"--train": self.train, "--dev": self.dev, "--test": self.test}
+        train, dev, test = (one_each(values, option) if values else {} for option, values in options.items())
+        return read_splits(task, train, dev, test, self.sentences)
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Options of training."""
+
+    SECTION: ClassVar[str] = RUN
+    recipe: Annotated[
+        str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
+    ] = "default"
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Number of random seeds to train with.")] = 1
+    allow_leak: Annotated[
+        bool, typer.Option("--allow-leak", help="Accept dev and test examples even if nearly all are in training too.")
+    ] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False
+    settings: Settings = None
+    out: OptionalOut = None
+    weights: Weights = "best"
+    device: Device = "auto"
+    seed: Seed = 0
+
+    def config(self, kind: type[Any]) -> Any:  # noqa: ANN401 - of the given class
+        """Config of a class, from the recipe and settings."""
+        from isoglot.core.config import build_config, load_recipe
+
+        recipe = load_recipe(self.recipe, room="transfer")
+        return build_config(kind, recipe=recipe, values={"seed": self.seed}, settings=self.settings or [])
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """Arguments that all runs share."""
+        return {"seeds": self.seeds, "resume": self.resume, "allow_leak": self.allow_leak}
+
+
+def _learn(
+    name: str | Path, model: str, examples: Examples, langs: str | None, learning: Learning, output: Output
 ) -> None:
-    """A task of your own, in one small Python file: see isoglot/transfer/topic.py and pos.py for two."""
+    """Run an experiment with a built-in task, or with that of a file."""
+    from rich.console import Group
+
+    from isoglot.model import load_encoder
+    from isoglot.transfer import TuneConfig, find_task
+    from isoglot.transfer.experiment import run_experiment
+    from isoglot.transfer.tasks.builtin_data import completed_splits
     from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
-    output, task = Output(json=json, quiet=quiet), load_task_file(file)
+    file, out = name if isinstance(name, Path) else None, learning.out
     with of_task_file(file):
-        _run(
-            task,
-            output,
-            model=model,
-            files=(train, dev, test),
-            langs=langs,
-            sentences=sentences,
-            recipe=recipe,
-            seeds=seeds,
-            allow_leak=allow_leak,
-            resume=resume,
-            settings=settings or [],
-            out=out,
-            device=device,
-            seed=seed,
-            task_file=file,
-        )
-
-
-_EXAMPLES = {
-    "compare": "isoglot transfer compare runs/shared runs/separated",
-    "nli": "isoglot transfer nli --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
-    "ner": "isoglot transfer ner --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
-    "parse": "isoglot transfer parse --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
-    "pos": "isoglot transfer pos --model MODEL --train en=train.conllu --dev en=dev.conllu --test fr=test.conllu",
-    "map": "isoglot transfer map parse --model runs/en --other de=runs/de --bilingual runs/en-de --out runs/map",
-    "shift": "isoglot transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt",
-    "topic": "isoglot transfer topic --model MODEL --langs de --recipe head",
-    "own": "isoglot transfer own mood.py --model MODEL --train en=train.tsv --dev en=dev.tsv --test de=test.tsv",
-    "score": "isoglot transfer score parse gold.conllu predicted.conllu --lang de",
-    "predict": 'isoglot transfer predict "Eva lebt in Bonn." --model runs/ner --lang de',
-}
-for _name, _meaning in _TASKS.items():
-    app.command(_name, help=_meaning, epilog=f"Example: {_EXAMPLES[_name]}")(_verb(_name))
-app.command("own", epilog=f"Example: {_EXAMPLES['own']}")(own)
-app.command("compare", epilog=f"Example: {_EXAMPLES['compare']}")(compare)
-app.command("map", epilog=f"Example: {_EXAMPLES['map']}")(map_)
-app.command("shift", epilog=f"Example: {_EXAMPLES['shift']}")(shift)
-app.command("predict", epilog=f"Example: {_EXAMPLES['predict']}")(predict)
-app.command("score", epilog=f"Example: {_EXAMPLES['score']}")(score)
-
-
-# --- learning ---
-
-
-def _run(
-    task: Task[Any],
-    output: Output,
-    *,
-    model: str,
-    files: Files,
-    langs: str | None,
-    sentences: int | None,
-    recipe: str,
-    seeds: int,
-    allow_leak: bool,
-    resume: bool,
-    settings: list[str],
-    out: Path | None,
-    device: str,
-    seed: int,
-    task_file: Path | None = None,
-) -> None:
-    from rich.console import Group
-    from rich.text import Text
-
-    from isoglot.core.config import build_config, load_recipe
-    from isoglot.model import load_encoder
-    from isoglot.transfer import TuneConfig
-    from isoglot.transfer.experiment import check_experiment, run_experiment
-    from isoglot.transfer.tasks.builtin_data import completed_splits
-
-    config = build_config(
-        TuneConfig, recipe=load_recipe(recipe, room="transfer"), values={"seed": seed}, settings=settings
-    )
-    chosen = parse_langs(langs)
-    _check_files(*files, chosen)
-    encoder = load_encoder(model, device=device)
-    given = read_sets(task, files, sentences)
-    known = encoder.vocabulary.languages
-    train, dev, test = completed_splits(task, given, known, languages=chosen, count=sentences)
-    named = [Path(data.file) for some in (train, dev, test) for data in some.values() if data.file]
-    # What is refused leaves the folder, and the record of what ran there, as it was.
-    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
-    where = str(encoder.device)
-    record = recorded(out, named, seed=seed, device=where, config=config, kind="in place")
-    with output.resumable(out), record as run:
-        done = run_experiment(
-            encoder,
-            task,
-            train,
-            dev,
-            test,
-            config,
-            out,
-            seeds=seeds,
-            source=model,
-            resume=resume,
-            allow_leak=allow_leak,
-            progress=output.progress,
-            say=output.remark,
-        )
-        if run is not None and out is not None:
-            for file in ("result.json", "result.csv", "sentences.safetensors"):
-                run.add_output(out / file)
-    output.result(done.facts(), Group(Text(f"{done.learned.finding()}\n"), _table(task, done)))
+        task = find_task(str(name)) if file is None else load_task_file(file)
+        config, chosen = learning.config(TuneConfig), parse_langs(langs)
+        given = examples.read(task)
+        encoder = load_encoder(model, device=learning.device)
+        known, count = encoder.vocabulary.languages, examples.sentences
+        sets = completed_splits(task, given, known, languages=chosen, count=count)
+        where = str(encoder.device)
+        record = recorded(out, sets.files(), seed=learning.seed, device=where, config=config, kind="in place")
+        told: dict[str, Any] = learning.run | {"record": record, "progress": output.progress, "say": output.remark}
+        with output.resumable(out):
+            done = run_experiment(encoder, task, *sets, config=config, out=out, source=model, **told)
+    output.result(done.facts(), Group(f"{done.learned.finding()}\n", done.table()))
     if out is not None:
-        output.say(f"\nUse it: {_predict_command(done, out, next(iter(test)), task_file)}")
-
-
-def _check_files(train: list[str] | None, dev: list[str] | None, test: list[str] | None, langs: list[str]) -> None:
-    """Files of training without files to choose by are a mistake; what is built in is not like the user's data."""
-    if train and not dev:
-        raise ConfigError(
-            "--dev is missing", remedy="an epoch is chosen by it: --dev en=dev.tsv", code="config.missing-option"
-        )
-    if train and not test and not langs:
-        raise ConfigError(
-            "--test is missing", remedy="name what to test on: --test de=test.tsv", code="config.missing-option"
-        )
-    if dev and not train:
-        raise ConfigError(
-            "--train is missing", remedy="name what to learn from: --train en=train.tsv", code="config.missing-option"
-        )
+        output.say(f"\nUse it: {_predict_command(done, out, next(iter(sets.test)), file)}")
 
 
 def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | None) -> str:
-    """The command that uses the best model, which works when pasted."""
+    """The command that uses the best model; it can be pasted."""
     import shlex
 
-    from isoglot.transfer.tasks.classification import Classification
-
-    task = done.best.task
-    pair = isinstance(task, Classification) and task.texts == 2
-    text = "$'First text.\\tSecond text.'" if pair else "'Some text.'"
+    text = "$'First text.\\tSecond text.'" if getattr(done.best.task, "texts", 1) == 2 else "'Some text.'"
     own = "" if task_file is None else f" --task {shlex.quote(str(task_file))}"
-    return f"isoglot transfer predict {text} --model {shlex.quote(str(out))} --lang {language}{own}"
+    return f"isoglot transfer predict {shlex.quote(str(out))} {text} --lang {language}{own}"
 
 
-def _table(task: Task[Any], done: Outcome) -> Table:
-    every = [name for name in done.lines[0].others if all(name in line.others for line in done.lines)]
-    others = [name for name in every if " " not in name]
-    several = any(line.facts()["seeds"] > 1 for line in done.lines)
-    heads = ["language", "chosen by", task.metric, "95 % over sentences", *["over seeds"] * several, *others]
-    words = {
-        "source dev": f"{done.languages[0]} dev",
-        "oracle": "its own dev (not zero-shot)",
-        "averaged": "nobody: weights averaged",
-    }
-    rows: list[list[str]] = []
-    before = None
-    for line in done.lines:
-        facts = line.facts()
-        cells = ["" if line.language == before else line.language, words[line.way], f"{facts['score']:.1f}"]
-        cells.append(f"{facts['low']:.1f} – {facts['high']:.1f}")
-        cells += [f"± {facts['seed_deviation']:.1f}"] * several
-        rows.append([*cells, *(f"{line.others[name]:.1f}" for name in others)])
-        before = line.language
-    return Table.from_cells(heads, rows, align="llr")
+def _task_verb(name: str, example: str, help_: str) -> None:
+    """Register the verb of a built-in task; all have the same options."""
+
+    def learn(
+        model: ModelArgument = "isoglot-mini",
+        *,
+        examples: Examples,
+        langs: Langs = None,
+        learning: Learning,
+        output: Output,
+    ) -> None:
+        _learn(name, model, examples, langs, learning, output)
+
+    learn.__doc__ = help_
+    verb(app, name, example=f"transfer {name} {example}")(learn)
+
+
+for _name, (_example, _help) in TASKS.items():
+    _task_verb(_name, _example, _help)
+
+
+@verb(app, "own", example=f"transfer own MODEL --task mood.py {_FILES}")
+def own(
+    model: ModelArgument = "isoglot-mini",
+    *,
+    task: Annotated[
+        Path,
+        typer.Option("--task", metavar="FILE", rich_help_panel=INPUT, help="Python file that registers your own task."),
+    ],
+    examples: Examples,
+    langs: Langs = None,
+    learning: Learning,
+    output: Output,
+) -> None:
+    """Train a task of your own, defined in a small Python file: see docs/TRANSFER.md."""
+    _learn(task, model, examples, langs, learning, output)
+
+
+# --- through a map ---
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Options of the models and the maps between them."""
+
+    SECTION: ClassVar[str] = "Models and maps"
+    other: Annotated[
+        list[str],
+        typer.Option(
+            "--other", metavar="LANG=MODEL", callback=open_named_runs, help="Model of a test language. May be repeated."
+        ),
+    ]
+    bilingual: Annotated[
+        str | None,
+        typer.Option(
+            "--bilingual", metavar="MODEL", callback=open_run, help="One model of all these languages, to compare with."
+        ),
+    ] = None
+    maps: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--maps", metavar="LANG=DIR", help="Maps written by isoglot align, from the model of a test language."
+        ),
+    ] = None
+    bilingual_maps: Annotated[
+        list[str] | None,
+        typer.Option("--bilingual-maps", metavar="LANG=DIR", help="The same for the bilingual model."),
+    ] = None
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parallel",
+            metavar="LANG=FILE",
+            help="Sentences aligned line by line, or a table, to fit maps from. Default: built-in ones.",
+        ),
+    ] = None
+    links: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--links",
+            metavar="LANG=FILE",
+            help="Word alignments such as 0-0 1-2, the test language first. Default: a word aligner is trained.",
+        ),
+    ] = None
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            "--pairs", metavar="N", min=2, help="The first N sentence pairs. Default: all, or 2,000 built-in."
+        ),
+    ] = None
+    layers: LayerList = "all"
+    method: Method = "procrustes"
+    normalize: Normalize = None
+
+    def models(self) -> dict[str, str]:
+        """Model of each test language, from ``de=runs/de``."""
+        from isoglot.core.language_codes import language_code
+
+        found: dict[str, str] = {}
+        for value in self.other:
+            code, equals, where = (part.strip() for part in value.partition("="))
+            if not equals or not code or not where:
+                problem, remedy = f"--other {shown(value)} is not language=model", "write it as --other de=MODEL"
+                raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+            if language_code(code) in found:
+                problem = f"--other {shown(value)}: {code} has a model already"
+                raise ConfigError(problem, remedy="name one for each", code="config.duplicate")
+            found[language_code(code)] = where
+        return found
+
+    def folders(self, others: Sequence[str]) -> dict[str, dict[str, Path]]:
+        """Folders of given maps, by models and language."""
+        if self.bilingual_maps and self.bilingual is None:
+            problem, remedy = "--bilingual-maps without --bilingual", "name the model they belong to"
+            raise ConfigError(problem, remedy=remedy, code="config.missing-option")
+        found = {}
+        for name, option, values in (
+            ("monolingual", "--maps", self.maps),
+            ("bilingual", "--bilingual-maps", self.bilingual_maps),
+        ):
+            found[name] = one_each(values, option) if values else {}
+            for code in set(found[name]) - set(others):
+                problem, remedy = f"{option} {code}: no model reads {code}", f"name it: --other {code}=MODEL"
+                raise ConfigError(problem, remedy=remedy, code="config.other-language")
+        return found
+
+    def files(self) -> Any:  # noqa: ANN401 - a file for each language, a table, or None
+        """Files of parallel sentences."""
+        if not self.parallel:
+            return None
+        return Path(self.parallel[0]).expanduser() if is_table(self.parallel) else one_each(self.parallel, "--parallel")
+
+
+_MAP_LEARNING = Learning(recipe="map")
+
+
+@verb(app, "map", example="transfer map runs/en parse --other de=runs/de --bilingual runs/en-de --out runs/map")
+def map_(
+    model: Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=f"Model to train on. {MODEL}")],
+    name: Annotated[Literal["ner", "parse", "pos"], typer.Argument(metavar="TASK", help="ner, parse or pos.")],
+    *,
+    mapping: Mapping,
+    examples: Examples,
+    learning: Learning = _MAP_LEARNING,
+    output: Output,
+) -> None:
+    """Train a task on the first layers of one model, and test it on another model through a map, layer by layer.
+
+    The first i layers of MODEL are frozen; four new layers and the head of the task are trained on them. At test the
+    other model reads its language up to layer i, and a map of that layer takes its hidden states to the same new
+    layers. Maps are those of isoglot align words; the bilingual model is cut at i as well, and needs none. --out gets
+    result.json, result.csv, a figure for each language, and the maps that were fitted.
+    """
+    from isoglot.align import AlignConfig, make_map
+    from isoglot.core.config import build_config
+    from isoglot.model import load_encoder
+    from isoglot.report.map_transfer import finding, layer_table, map_transfer_svg
+    from isoglot.transfer import find_task
+    from isoglot.transfer.layer_maps import Bitexts, maps_of_models
+    from isoglot.transfer.map_protocol import MapRun, MapTransferConfig, Models
+    from isoglot.transfer.tasks.builtin_data import mapped_splits
+
+    task, seed, out = find_task(name), learning.seed, learning.out
+    config, load = learning.config(MapTransferConfig), partial(load_encoder, device=learning.device)
+    fitting = build_config(AlignConfig, values={"method": mapping.method, "normalize": mapping.normalize, "seed": seed})
+    make_map(fitting)
+    named = mapping.models()
+    folders, given = mapping.folders(list(named)), examples.read(task)
+    english, others = load(model), {code: load(where) for code, where in named.items()}
+    every = [Models("monolingual", english, others)]
+    if mapping.bilingual is not None:
+        both = load(mapping.bilingual)
+        every.append(Models("bilingual", both, dict.fromkeys(others, both)))
+    sets = mapped_splits(task, given, english.vocabulary.languages, list(others), examples.sentences)
+    run = MapRun(task, every, *sets, config, out, parse_layers(mapping.layers), **learning.run)
+    if not examples.train and run.source != "en":
+        output.remark(f"training on built-in examples of {run.source}, which MODEL reads and no --other does")
+    links = one_each(mapping.links, "--links") if mapping.links else {}
+    say = output.remark if examples.train else lambda _: None
+    bitexts = Bitexts(run.source, mapping.files(), links, mapping.pairs, seed, output.progress, say)
+    fitted = run.fit(maps_of_models(run, folders, bitexts, fitting, output.progress))
+    read = [*sets.files(), *files_of([*(mapping.parallel or ()), *(mapping.links or ())])]
+    record = recorded(out, read, seed=seed, device=str(english.device), config=config, kind="in place")
+
+    def figures(found: MapTransfer) -> dict[str, str]:
+        return {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
+
+    with output.resumable(out):
+        found = run.run(output.progress, output.remark, record=record, fitted=fitted, figures=figures)
+    output.result({**place(out), **found.facts()}, layer_table(found, list(others)))
+    for code in others:
+        output.say(f"\n{finding(found, code)}" + (f"\nThe figure is {out / f'map-{code}.svg'}" if out else ""))
+
+
+# --- with a shift ---
+
+
+@dataclass(frozen=True)
+class Shifting:
+    """Options of the shift."""
+
+    SECTION: ClassVar[str] = "Shift"
+    alpha: Annotated[
+        str,
+        typer.Option(
+            "--alpha",
+            metavar="dev|rule|LIST",
+            help="Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: "
+            "not zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.",
+        ),
+    ] = "rule"
+    grid: Annotated[
+        str | None,
+        typer.Option("--grid", metavar="LIST", help="Alphas to try on dev. Default: 15 from 0.2 to 2."),
+    ] = None
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            "--layers",
+            metavar="LIST",
+            help="Layers, one at a time: all, or numbers such as 4,6. Default: the middle one, the paper's 6 of 12.",
+        ),
+    ] = None
+    means: Annotated[
+        Path | None,
+        typer.Option(
+            "--means", metavar="DIR", help="Folder written by isoglot steer fit for this model. Default: learn them."
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None, _files("--text", "Text of every language to learn means from, one sentence per line.")
+    ] = None
+    learn_from: Annotated[
+        int | None,
+        typer.Option(
+            "--learn-from",
+            metavar="N",
+            min=1,
+            help=f"Learn means from the first N lines of --text (default {MOST_LINES:,}), or without it from N "
+            "built-in sentences (default 2,000, with built-in tests).",
+        ),
+    ] = None
+    kind: ShiftKind = "mean"
+    positions: Where = "all"
+
+    def alphas(self) -> tuple[Choose, Sequence[float]]:
+        """How alpha is chosen, and the alphas to try."""
+        from isoglot.transfer.shift_protocol import GRID, checked_alphas
+
+        if self.grid is not None and self.alpha != "dev":
+            raise ConfigError("--grid is for --alpha dev", remedy="leave it out", code="config.conflicting-options")
+        if self.alpha == "rule" or (self.alpha == "dev" and self.grid is None):
+            return ("rule" if self.alpha == "rule" else "dev"), GRID
+        choose: Choose = "dev" if self.alpha == "dev" else "given"
+        option, text = ("--grid", self.grid or "") if choose == "dev" else ("--alpha", self.alpha)
+        try:
+            return choose, checked_alphas([float(part) for part in text.split(",")], choose)
+        except ValueError as error:
+            if isinstance(error, ConfigError):
+                raise
+            remedy = f"write {'dev, rule or ' * (choose == 'given')}numbers such as 0.5,1,2"
+            problem = f"{option} {shown(text)} is not a list of numbers"
+            raise ConfigError(problem, remedy=remedy, code="config.malformed-option") from None
+
+    def check(self) -> None:
+        """Refuse means and text to learn them from."""
+        if self.means is not None and (self.text or self.learn_from):
+            problem, remedy = "--means and text to learn them from", "give one of --means and --text"
+            raise ConfigError(problem, remedy=remedy, code="config.conflicting-options")
+
+
+@verb(app, "shift", example="transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt")
+def shift(
+    model: Tuned,
+    *,
+    test: Tests = None,
+    dev: Annotated[list[str] | None, _files("--dev", "Dev examples of each test language to choose alpha by.")] = None,
+    langs: Langs = None,
+    sentences: Annotated[
+        int | None,
+        typer.Option("--sentences", metavar="N", min=10, help="The first N test examples. Default: 400 built-in ones."),
+    ] = None,
+    task: OwnTask = None,
+    shifting: Shifting,
+    out: OptionalOut = None,
+    device: Device = "auto",
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Test a fine-tuned model with the tokens of each language shifted towards the training language.
+
+    The hidden states of a layer are moved by alpha times the difference of the means of the two languages; a paired
+    test compares the result with no shift. --out gets shift.json, shift.csv and shift.svg.
+    """
+    from isoglot.core.table import Table
+    from isoglot.report.shift_transfer import shift_svg
+    from isoglot.steer.language_files import read_known
+    from isoglot.steer.shifts import ShiftOptions
+    from isoglot.text.formats.plain import first_sentences
+    from isoglot.transfer import load_tuned
+    from isoglot.transfer.shift_protocol import learn_means, shift_examples, shift_transfer
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
+
+    choose, alphas = shifting.alphas()
+    layers = None if shifting.layers is None else parse_layers(shifting.layers)
+    shifting.check()
+    if task is not None:
+        load_task_file(task)
+    tuned = load_tuned(model, device=device)
+
+    def write(record: RunRecord, found: ShiftOutcome) -> None:
+        texts = {"shift.csv": Table.from_rows(found.table_rows()).csv(), "shift.svg": shift_svg(found)}
+        write_all(record, "shift.json", {"model": str(model), **found.facts()}, texts)
+
+    with of_task_file(task):
+        given = Examples(dev=dev, test=test).read(tuned.task)
+        tests, devs = shift_examples(
+            tuned, given.test, given.dev, languages=parse_langs(langs), count=sentences, choose=choose
+        )
+        means: Any = partial(learn_means, tuned, seed=seed, progress=output.progress)
+        if shifting.means is not None:
+            means = read_known(shifting.means)[0]
+        elif shifting.text:
+            means.keywords["texts"] = first_sentences(parse_named(shifting.text), shifting.learn_from or MOST_LINES)
+        elif not test or shifting.learn_from:
+            means.keywords["builtin"] = shifting.learn_from or 0
+        read = [*given.files(), *files_of(shifting.text)]
+        record = recorded(out, read, seed=seed, device=str(tuned.encoder.device))
+        found = shift_transfer(
+            tuned,
+            tests,
+            means,
+            dev=devs,
+            choose=choose,
+            alphas=alphas,
+            layers=layers,
+            options=ShiftOptions(kind=shifting.kind, positions=shifting.positions),
+            record=record,
+            write=write,
+            progress=output.progress,
+        )
+    output.result({**place(out), "model": str(model), **found.facts()}, found.table())
+    if out is not None:
+        output.say(f"\nThe figure is {out / 'shift.svg'}")
+
+
+# --- use and compare ---
+
+
+@verb(app, "predict", example='transfer predict runs/ner "Eva lebt in Bonn." --lang de')
+def predict(
+    model: Tuned,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="Text to tag, parse or classify. Default: that of --text.")
+    ] = None,
+    *,
+    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help="Language of the text.")],
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--text", metavar="FILE", help="One sentence per line, or words in a .conllu file; pairs with a tab."
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["conllu", "bio", "json"] | None,
+        typer.Option("--format", help="Format of the predictions. Default: the usual one of the task."),
+    ] = None,
+    task: OwnTask = None,
+    out: OptionalFileOut = None,
+    device: Device = "auto",
+    output: Output,
+) -> None:
+    """Tag, parse or classify new text with a model that isoglot transfer has written. Without --out it is printed."""
+    import json
+
+    from isoglot.transfer import load_tuned
+    from isoglot.transfer.predict import as_json, predict_text, predictions_text, write_predictions
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
+
+    if (text is None) == (file is None):
+        problem = "there is no text" if text is None else "TEXT and --text are both given"
+        raise ConfigError(problem, remedy="give one of TEXT and --text", code="config.missing-option")
+    if task is not None:
+        load_task_file(task)
+    with of_task_file(task):
+        tuned = load_tuned(model, device=device)
+        found, chosen = predict_text(
+            tuned, lang, text=text, file=file, form=form, progress=output.progress, say=output.remark
+        )
+        if out is not None:
+            count = write_predictions(out, tuned.task, found, chosen)
+            output.result({"predictions": count, "file": str(out)}, f"{count:,} predictions: {out}")
+        elif output.json:
+            output.result([json.loads(as_json(one)) for one in found], "")
+        else:  # not by a console, which would replace tabs
+            typer.echo(visible(predictions_text(tuned.task, found, chosen)))
+
+
+@verb(app, "compare", example="transfer compare runs/shared runs/separated")
+def compare(
+    one: Annotated[Path, typer.Argument(metavar="DIR", help="Experiment: the --out of isoglot transfer.")],
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another, of the same task and test files.")],
+    *,
+    way: Annotated[
+        Literal["source dev", "oracle", "averaged"],
+        typer.Option("--chosen", help="Selection of epochs: dev of the training language, oracle, or averaged."),
+    ] = "source dev",
+    output: Output,
+) -> None:
+    """Test whether one experiment is better than another: a paired test per language, Holm-corrected."""
+    from isoglot.core.table import Column, Table
+    from isoglot.transfer.experiment import compare_experiments
+
+    found = [each.facts() for each in compare_experiments(one, other, way=way)]
+    columns = [
+        Column("language"),
+        Column("one", title=str(one), format=".1f"),
+        Column("other", title=str(other), format=".1f"),
+        Column("difference", format="+.1f"),
+        Column("interval", title="95 % over sentences", align="right"),
+        Column("p", format=".4f"),
+        Column("p_corrected", title="p, Holm", format=".4f"),
+    ]
+    rows = [row | {"interval": f"{row['low']:+.1f} – {row['high']:+.1f}"} for row in found]
+    output.result(found, Table.from_rows(rows, columns))
+
+
+@verb(app, "score", example="transfer score parse gold.conllu predicted.conllu --lang de")
+def score(
+    name: Annotated[str, typer.Argument(metavar="TASK", help="ner, parse, pos, nli, topic, or your own with --task.")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct labels, in the task's format.")],
+    predicted: Annotated[Path, typer.Argument(metavar="PREDICTED", help="File with predictions for the same words.")],
+    *,
+    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help="Language of both files.")] = "en",
+    relations: Annotated[
+        Literal["universal", "full"],
+        typer.Option("--relations", help="For parse: ignore subtypes such as nsubj:pass (universal), or count them."),
+    ] = "universal",
+    repair: Annotated[
+        Literal["none", "wu2020"],
+        typer.Option("--repair", help="For ner: score tags as they are (none), or repaired as in Wu et al. (2020)."),
+    ] = "none",
+    task: OwnTask = None,
+    output: Output,
+) -> None:
+    """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences."""
+    from isoglot.core.table import Table
+    from isoglot.transfer import find_task
+    from isoglot.transfer.scoring.file_scores import score_files
+    from isoglot.transfer.tasks.task import load_task_file, of_task_file
+
+    with of_task_file(task):
+        chosen = find_task(name) if task is None else load_task_file(task)
+        found = score_files(chosen, gold, predicted, lang, relations=relations, repair=repair)
+    interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}"
+    values = found.scores.values.items()
+    rows = [[label, f"{value:.1f}", interval if label == found.metric else ""] for label, value in values]
+    head = ["score", "value", f"95 % over {found.sentences:,} sentences"]
+    output.result(found.facts(), Table.from_cells(head, rows))
+    if found.remark:
+        output.say(found.remark)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoglot.transfer.map_protocol import MapTransfer
 
 _SCORES = {"f1": "F1 of names, %", "las": "labeled attachment (LAS), %", "accuracy": "right, %"}
@@ -60,6 +63,16 @@ def curves(result: MapTransfer, language: str) -> dict[str, dict[int, float]]:
         if scores:
             found[name] = scores
     return found
+
+
+def layer_table(result: MapTransfer, languages: Sequence[str]) -> Table:
+    """Scores by layer, a column for each curve of some test languages."""
+    columns: dict[str, dict[int, float]] = {}
+    for code in languages:
+        columns |= curves(result, code)
+    rows = [(layer, *(scores[layer] for scores in columns.values())) for layer in result.layers]
+    heads = (Column("layer"), *(Column(head, title=head, format=".1f") for head in columns))
+    return Table(heads, tuple(rows), caption=f"{result.metric} by layer")
 
 
 def finding(result: MapTransfer, language: str) -> str:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from isoglot.transfer.scoring.evaluation import evaluate as evaluate
     from isoglot.transfer.shift_protocol import ShiftOutcome as ShiftOutcome
     from isoglot.transfer.shift_protocol import shift_transfer as shift_transfer
-    from isoglot.transfer.tasks.examples import Data as Data
-    from isoglot.transfer.tasks.examples import Parsed as Parsed
-    from isoglot.transfer.tasks.examples import Passage as Passage
-    from isoglot.transfer.tasks.examples import Tagged as Tagged
+    from isoglot.transfer.tasks.task import Data as Data
+    from isoglot.transfer.tasks.task import Parsed as Parsed
+    from isoglot.transfer.tasks.task import Passage as Passage
+    from isoglot.transfer.tasks.task import Tagged as Tagged
     from isoglot.transfer.tasks.task import Task as Task
     from isoglot.transfer.tasks.task import find_task as find_task
     from isoglot.transfer.tasks.task import known_tasks as known_tasks

@@ -15,39 +15,36 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.artifact import save_arrays, write_sealed
+from isoglot.core.artifact import load_arrays, read_sealed, save_arrays, write_sealed
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, InputError, StorageError, shown
 from isoglot.core.files import writable_folder, write_text
 from isoglot.core.folders import remove_folder
-from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
-from isoglot.transfer.scoring.significance import Estimate, estimate_runs
-from isoglot.transfer.tuning.checks import (
-    check_learned,
-    check_scored,
-    check_setting,
-    refuse_training_data,
-    tell_in_training,
-)
+from isoglot.transfer.scoring.evaluation import Selected, SelectionRule, select
+from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
+from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, tell_in_training
 from isoglot.transfer.tuning.config import TuneConfig
-from isoglot.transfer.tuning.epoch_selection import Selected, SelectionRule, select
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
-from isoglot.transfer.tuning.kept_epochs import FOLDER as EPOCHS
-from isoglot.transfer.tuning.row_vectors import HeldVectors
+from isoglot.transfer.tuning.tuned_encoder import EPOCHS, HeldVectors
 from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free, learned_hashes, run_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
+    import numpy as np
+
+    from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task
+    from isoglot.transfer.tasks.task import Data, Task
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 RESULT, TABLE, SENTENCES = "result.json", "result.csv", "sentences.safetensors"
@@ -70,15 +67,7 @@ class Trial:
 
     def facts(self) -> dict[str, Any]:
         """As a JSON object."""
-        return {
-            "seed": self.seed,
-            "setting": self.setting,
-            "dev": self.dev,
-            "epoch": self.epoch,
-            "folder": self.folder,
-            "chosen": self.chosen,
-            "tests": [one.facts() for one in self.tests],
-        }
+        return {**vars(self), "tests": [one.facts() for one in self.tests]}
 
 
 @dataclass(frozen=True)
@@ -93,12 +82,8 @@ class LanguageScore:
 
     def facts(self) -> dict[str, Any]:
         """As a JSON object or row of a table."""
-        return {
-            "language": self.language,
-            "way": self.way,
-            **self.estimate.facts(),
-            **{name: round(value, 4) for name, value in self.others.items()},
-        }
+        others = {name: round(value, 4) for name, value in self.others.items()}
+        return {"language": self.language, "way": self.way, **self.estimate.facts(), **others}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +138,6 @@ class Outcome:
 
     def facts(self) -> dict[str, Any]:
         """As a JSON object."""
-        model = max(self.trials, key=lambda trial: trial.dev)
         return {
             "task": self.task,
             "metric": self.metric,
@@ -163,8 +147,29 @@ class Outcome:
             "in_training": {name: dict(counts) for name, counts in self.in_training.items()},
             "scores": [line.facts() for line in self.lines],
             "trials": [trial.facts() for trial in self.trials],
-            "model": model.folder,
+            "model": _best(self.trials).folder,
         }
+
+    def table(self) -> Table:
+        """Scores by language and selection rule; of the other scores, those that all lines have."""
+        every = [name for name in self.lines[0].others if all(name in line.others for line in self.lines)]
+        others = [name for name in every if " " not in name]
+        several = any(line.estimate.over_seeds.seeds > 1 for line in self.lines)
+        heads = ["language", "chosen by", self.metric, "95 % over sentences", *["over seeds"] * several, *others]
+        words: dict[SelectionRule, str] = {
+            "source dev": f"{self.languages[0]} dev",
+            "oracle": "its own dev (not zero-shot)",
+            "averaged": "nobody: weights averaged",
+        }
+        rows: list[list[str]] = []
+        before = None
+        for line in self.lines:
+            facts = line.facts()
+            cells = ["" if line.language == before else line.language, words[line.way], f"{facts['score']:.1f}"]
+            cells += [f"{facts['low']:.1f} – {facts['high']:.1f}", *[f"± {facts['seed_deviation']:.1f}"] * several]
+            rows.append([*cells, *(f"{line.others[name]:.1f}" for name in others)])
+            before = line.language
+        return Table.from_cells(heads, rows, align="llr")
 
 
 def run_experiment(
@@ -180,6 +185,7 @@ def run_experiment(
     source: str | None = None,
     resume: bool = False,
     allow_leak: bool = False,
+    record: AbstractContextManager[RunRecord | None] | None = None,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -198,161 +204,91 @@ def run_experiment(
         resume: Resume the experiment in the folder. Seeds and values at the end of a grid may be added; finished runs
             cannot be left out.
         allow_leak: Accept dev and test examples that are in training.
+        record: Record of the run, entered once all arguments have been checked, so that nothing is written before.
         progress: Reports progress.
         say: Called with remarks for the user.
-
-    Raises:
-        ConfigError: As :func:`check_experiment`.
-        InputError: As :func:`check_experiment`.
-        NumericError: The loss is not finite.
-        StorageError: The folder cannot be written.
-    """
-    config = config or TuneConfig()
-    check_experiment(encoder, task, train, dev, test, config, out, seeds=seeds, resume=resume, allow_leak=allow_leak)
-    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
-    leaked = tell_in_training(train, dev, test, say)
-    folder = None if out is None else writable_folder(out)
-    trials: list[Trial] = []
-    best: tuple[float, Tuned] | None = None
-    held = HeldVectors(encoder)
-    for number in range(seeds):
-        seed = config.seed + number
-        found: list[tuple[Trial, Tuned]] = []
-        for index, (name, chosen) in enumerate(_of_seed(config, seed).items(), start=1):
-            place = None if folder is None else _place(folder, seed, index)
-            tuned = fine_tune(
-                encoder,
-                task,
-                train,
-                dev,
-                chosen,
-                place,
-                source=source,
-                resume=resume,
-                held=held,
-                progress=progress,
-                say=say,
-            )
-            score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
-            trial = Trial(seed, name, score, tuned.epoch, None if place is None else str(place))
-            trials.append(trial)
-            # Keep only the best in memory.
-            found = sorted([*found, (trial, tuned)], key=lambda one: -one[0].dev)[: config.mean_of_best]
-        for trial, _ in found:
-            trial.chosen = True
-        for trial in trials:
-            if trial.folder is not None and not trial.chosen:  # its epochs are no longer needed
-                remove_folder(Path(trial.folder) / EPOCHS)
-        for trial, tuned in found:
-            trial.tests = select(tuned, test, progress=progress)
-            if best is None or trial.dev > best[0]:
-                best = trial.dev, tuned
-    assert best is not None  # noqa: S101 - for the type checker
-    _tell_tests(best_tests(trials), say)
-    hashes = {code: data.sha256 for code, data in test.items()}
-    lines = tuple(_lines(trials, task.metric))
-    learned = _learned(best[1], dev)
-    outcome = Outcome(task.name, task.metric, best[1].languages, tuple(trials), lines, best[1], learned, hashes, leaked)
-    if folder is not None:
-        _write(outcome, folder)
-    return outcome
-
-
-def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
-    """Report skipped test examples, unseen labels and constant predictions."""
-    for one in tests:
-        if one.way != "source dev":
-            continue
-        unseen = {f"of the label {name}, which is not in training": n for name, n in one.test.unseen.items()}
-        if one.test.counts or unseen:
-            say(f"test {one.language}: {events_in_words({**one.test.counts, **unseen})}")
-        if one.test.constant is not None:
-            say(f"test {one.language}: every prediction is {shown(one.test.constant)}; nothing was transferred")
-
-
-def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> LearningCheck:
-    language, entry = tuned.languages[0], tuned.history[tuned.epoch - 1]
-    majority = None
-    if tuned.task.kind == "classification":
-        labels = Counter(example.label for example in dev[language].examples)
-        majority = 100 * max(labels.values()) / labels.total()
-    return LearningCheck(
-        language=language,
-        metric=tuned.task.metric,
-        score=entry["dev"][language],
-        epoch=tuned.epoch,
-        majority=majority,
-        constant=entry["constant"].get(language),
-    )
-
-
-def check_experiment(
-    encoder: EncoderLike,
-    task: Task[Any],
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-    config: TuneConfig,
-    out: str | Path | None = None,
-    *,
-    seeds: int = 1,
-    resume: bool = False,
-    allow_leak: bool = False,
-) -> None:
-    """Check the arguments of :func:`run_experiment` without computing or writing anything.
-
-    Args:
-        encoder: The encoder; this and the rest as there.
-        task: The task.
-        train: Training examples.
-        dev: Dev examples.
-        test: Test examples.
-        config: Settings and grid.
-        out: The folder, if any.
-        seeds: Number of seeds.
-        resume: Whether the experiment in the folder is resumed.
-        allow_leak: Accept dev and test examples that are in training.
 
     Raises:
         ConfigError: There are no seeds or tests, a setting is invalid, the encoder lacks a language, or the folder has
             another experiment or runs that are left out.
         InputError: Examples are missing, a label is not in training and the task refuses it, or nearly all dev or test
             examples are in training.
+        NumericError: The loss is not finite.
+        StorageError: The folder cannot be written.
     """
+    config = config or TuneConfig()
+    train, dev, test = by_code(train), by_code(dev), by_code(test)
     if seeds < 1 or not test:
-        raise ConfigError(
-            "no seeds" if seeds < 1 else "no test data", remedy="give at least one", code="config.missing-data"
-        )
-    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
+        problem = "no seeds" if seeds < 1 else "no test data"
+        raise ConfigError(problem, remedy="give at least one", code="config.missing-data")
     for setting in config.settings().values():
         check_setting(encoder, task, setting)
     check_learned(encoder, train, dev, config)
     check_scored(encoder, test, config.max_length)
-    labels = task.learned_labels(train.values())
-    for data in (*dev.values(), *test.values()):
-        task.unseen_labels(data, labels, config.unseen_labels)
-    if not allow_leak:
-        refuse_training_data(train, dev, "dev")
-        refuse_training_data(train, test, "test")
-    if out is not None and not resume:
-        check_free(Path(out))
-    elif out is not None:
-        hashes = learned_hashes(encoder, train, dev)
-        runs = {
-            _place(Path(out), seed, index): run_identity(task, setting, hashes)
-            for seed in range(config.seed, config.seed + seeds)
-            for index, setting in enumerate(_of_seed(config, seed).values(), start=1)
-        }
-        for place, identity in runs.items():
-            check_begun(place, identity)
-        _check_all(Path(out), runs)
+    check_examples(task, train, dev, test, config, allow_leak=allow_leak)
+    folder = None if out is None else Path(out)
+    grid = {seed: _of_seed(config, seed) for seed in range(config.seed, config.seed + seeds)}
+    if folder is not None:
+        _check_folder(folder, encoder, task, train, dev, grid, resume=resume)
+    with record or nullcontext() as run:
+        leaked = tell_in_training(train, dev, test, say)
+        folder = None if folder is None else writable_folder(folder)
+        trials: list[Trial] = []
+        held = HeldVectors(encoder)
+        tuned_models: list[tuple[Trial, Tuned]] = []
+        for seed, settings in grid.items():
+            found: list[tuple[Trial, Tuned]] = []
+            for index, (name, chosen) in enumerate(settings.items(), start=1):
+                place = None if folder is None else _place(folder, seed, index)
+                told: dict[str, Any] = {"held": held, "progress": progress, "say": say}
+                tuned = fine_tune(encoder, task, train, dev, chosen, place, source=source, resume=resume, **told)
+                score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
+                trials.append(Trial(seed, name, score, tuned.epoch, None if place is None else str(place)))
+                # Keep only the best in memory.
+                found = sorted([*found, (trials[-1], tuned)], key=lambda one: -one[0].dev)[: config.mean_of_best]
+            for trial, _ in found:
+                trial.chosen = True
+            for trial in trials:
+                if trial.folder is not None and not trial.chosen:  # its epochs are no longer needed
+                    remove_folder(Path(trial.folder) / EPOCHS)
+            for trial, tuned in found:
+                trial.tests = select(tuned, test, progress=progress)
+            tuned_models = [max([*tuned_models, *found], key=lambda one: one[0].dev)]
+        ((_, best),) = tuned_models
+        _tell_tests(_best(trials).tests, say)
+        hashes = {code: data.sha256 for code, data in test.items()}
+        scores, learned = tuple(_lines(trials, task.metric)), _learned(best, dev)
+        done = Outcome(task.name, task.metric, best.languages, tuple(trials), scores, best, learned, hashes, leaked)
+        if folder is not None:
+            for path in _write(done, folder):
+                if run is not None:
+                    run.add_output(path)
+    return done
 
 
-def _check_all(out: Path, places: Container[Path]) -> None:
-    """Refuse to resume without finished runs, whose results would be lost.
+def _check_folder(
+    out: Path,
+    encoder: EncoderLike,
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    grid: Mapping[int, Mapping[str, TuneConfig]],
+    *,
+    resume: bool,
+) -> None:
+    """Check that a folder is free or can be resumed without leaving out finished runs, whose results would be lost.
 
     Settings and seeds may be added: a run that is not among the best of fewer is not among the best of more.
     """
+    if not resume:
+        check_free(out)
+        return
+    hashes = learned_hashes(encoder, train, dev)
+    places = set()
+    for seed, settings in grid.items():
+        for index, setting in enumerate(settings.values(), start=1):
+            places.add(_place(out, seed, index))
+            check_begun(_place(out, seed, index), run_identity(task, setting, hashes))
     for path in sorted(out.glob(f"seed-*/*/{INDEX}")):
         if path.parent not in places:
             raise ConfigError(
@@ -375,9 +311,35 @@ def _place(folder: Path, seed: int, index: int) -> Path:
     return folder / f"seed-{seed}" / f"{index:02d}"
 
 
-def best_tests(trials: Sequence[Trial]) -> list[Selected]:
-    """Tests of the trial with the best dev score."""
-    return max(trials, key=lambda trial: trial.dev).tests
+def _best(trials: Sequence[Trial]) -> Trial:
+    """The trial with the best dev score."""
+    return max(trials, key=lambda trial: trial.dev)
+
+
+def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
+    """Report skipped test examples, unseen labels and constant predictions."""
+    for one in tests:
+        if one.way == "source dev":
+            if told := events_in_words(one.test.events()):
+                say(f"test {one.language}: {told}")
+            if one.test.constant is not None:
+                say(f"test {one.language}: every prediction is {shown(one.test.constant)}; nothing was transferred")
+
+
+def _learned(tuned: Tuned, dev: Mapping[str, Data[Any]]) -> LearningCheck:
+    language, entry = tuned.languages[0], tuned.history[tuned.epoch - 1]
+    majority = None
+    if tuned.task.kind == "classification":
+        labels = Counter(example.label for example in dev[language].examples)
+        majority = 100 * max(labels.values()) / labels.total()
+    return LearningCheck(
+        language=language,
+        metric=tuned.task.metric,
+        score=entry["dev"][language],
+        epoch=tuned.epoch,
+        majority=majority,
+        constant=entry["constant"].get(language),
+    )
 
 
 def _lines(trials: Sequence[Trial], metric: str) -> list[LanguageScore]:
@@ -398,15 +360,15 @@ def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str
 
     An entity type that is neither in the gold nor predicted in a run has no F1 there.
     """
-    names = {name: None for some in by_seed for one in some for name in one.test.scores.values if name != metric}
-    means = [
-        {name: statistics.fmean(one.test.scores.values.get(name, 0.0) for one in some) for name in names}
-        for some in by_seed
-    ]
-    return {name: statistics.fmean(each[name] for each in means) for name in names}
+    scores = [[one.test.scores.values for one in some] for some in by_seed]
+    names = {name: None for some in scores for values in some for name in values if name != metric}
+    return {
+        name: statistics.fmean(statistics.fmean(values.get(name, 0.0) for values in some) for some in scores)
+        for name in names
+    }
 
 
-def _write(outcome: Outcome, folder: Path) -> None:
+def _write(outcome: Outcome, folder: Path) -> list[Path]:
     import numpy as np
 
     counts = {
@@ -418,3 +380,93 @@ def _write(outcome: Outcome, folder: Path) -> None:
     about = {"task": outcome.task, "metric": outcome.metric}
     write_text(folder / TABLE, Table.from_rows({**about, **line.facts()} for line in outcome.lines).csv())
     write_sealed(folder / RESULT, outcome.facts())
+    return [folder / name for name in (RESULT, TABLE, SENTENCES)]
+
+
+# --- paired tests between two experiments ---
+
+_MISSING: dict[SelectionRule, str] = {
+    "source dev": "run it again with isoglot transfer",
+    "oracle": "run it with dev sets of the test languages, or choose another selection rule",
+    "averaged": "run it for at least two epochs, or choose another selection rule",
+}
+"""Remedy for experiments without tests of a selection rule."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparison of two experiments on the test set of one language."""
+
+    language: str
+    one: float
+    other: float
+    comparison: PairedComparison
+
+    def facts(self) -> dict[str, Any]:
+        """As a JSON object."""
+        scores = {"one": round(self.one, 4), "other": round(self.other, 4)}
+        return {"language": self.language, **scores, **self.comparison.facts()}
+
+
+def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRule = "source dev") -> list[Compared]:
+    """Compare two folders of :func:`run_experiment`, language by language, on the same sentences.
+
+    All seeds and selected settings are used; both experiments must have the same number.
+
+    Args:
+        one: Folder of an experiment.
+        other: Folder of another, of the same task and test sentences.
+        way: The selection rule.
+
+    Raises:
+        InputError: Tasks or test sets differ, or there is no common language with that selection rule.
+        StorageError: A folder has no experiment.
+    """
+    facts, other_facts = (_facts(Path(folder)) for folder in (one, other))
+    counts, other_counts = (_counts(Path(folder), way) for folder in (one, other))
+    if facts["task"] != other_facts["task"]:
+        raise _different(f"{facts['task']} in {one}, {other_facts['task']} in {other}", "compare runs of one task")
+    for folder, own in ((one, counts), (other, other_counts)):
+        if not own:
+            problem = f"no test in {folder} has epochs chosen by {way}"
+            raise InputError(problem, remedy=_MISSING[way], code="input.no-match")
+    languages = [language for language in counts if language in other_counts]
+    if not languages:
+        problem = f"{one} and {other} have no test of one language with epochs chosen by {way}"
+        raise InputError(problem, remedy="test both on the same files", code="input.no-match")
+    for language in languages:
+        if facts["tests"].get(language) != other_facts["tests"].get(language):
+            problem = f"{one} and {other} were tested on different {language} sentences"
+            raise _different(problem, "test both on the same file")
+    found = compare_all([(counts[language], other_counts[language]) for language in languages])
+    return [
+        Compared(code, _mean(counts[code]), _mean(other_counts[code]), each)
+        for code, each in zip(languages, found, strict=True)
+    ]
+
+
+def _different(problem: str, remedy: str) -> InputError:
+    return InputError(problem, remedy=remedy, code="input.other-data")
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    if not (folder / RESULT).exists() or not (folder / SENTENCES).exists():
+        remedy = "create one with isoglot transfer"
+        raise StorageError("no experiment in this folder", remedy=remedy, code="storage.not-found", file=folder)
+    form = {"task": str, "tests": dict}
+    return read_sealed(folder / RESULT, form, remedy="create it again with isoglot transfer")
+
+
+def _counts(folder: Path, way: SelectionRule) -> dict[str, list[np.ndarray]]:
+    """Counts per sentence for every seed and setting, by language."""
+    _, counts = load_arrays(folder / SENTENCES, COUNTS, remedy="create it again with isoglot transfer")
+    found: dict[str, list[np.ndarray]] = {}
+    for name, counts_S2 in sorted(counts.items()):
+        _, language, chosen = name.rsplit("/", 2)
+        if chosen == way:
+            found.setdefault(language, []).append(counts_S2)
+    return found
+
+
+def _mean(counts: list[np.ndarray]) -> float:
+    return statistics.fmean(100 * float(each[:, 0].sum()) / max(1, int(each[:, 1].sum())) for each in counts)

@@ -1,13 +1,13 @@
 """Maps of map transfer: for each layer, from the model of a test language to the training model.
 
-They are those of :mod:`isoglot.align`, fitted from word-aligned sentences, or read from a folder that ``isoglot align``
-wrote; whether they fit the models is checked before anything is learned.
+They are fitted from word-aligned sentences by :mod:`isoglot.align`, or read from a folder written by ``isoglot align``.
+That they fit the models is checked before any training.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from isoglot.align.alignment import METRICS
 from isoglot.align.apply import read_maps
 from isoglot.align.contextual_words import align_words
 from isoglot.align.maps.endpoints import check_end
-from isoglot.align.words.bitext import linked_bitext, read_bitext, read_word_pairs
+from isoglot.align.words.bitext import builtin_bitext, linked_bitext, read_bitext, read_word_pairs
 from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
@@ -26,14 +26,17 @@ from isoglot.core.rng import random_stream
 from isoglot.represent.encoder_hash import encoder_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.align.alignment import Alignment
     from isoglot.align.maps.config import AlignConfig
     from isoglot.align.maps.estimator import PairMap
     from isoglot.align.words.bitext import Bitext, Files
     from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.map_protocol import MapRun, Models
 
+PAIRS = 2000
+"""Default number of built-in sentence pairs to fit maps from."""
 _MADE_OF = "made_of.json"
 
 
@@ -41,19 +44,19 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     """Read the maps of a folder written by ``isoglot align words``, ``types`` or ``sentences``, by layer.
 
     Args:
-        folder: Where it wrote them.
-        languages: The test language, whose vectors they map, and the one that is learned from.
+        folder: The folder.
+        languages: The test language, whose vectors are mapped, and the training language.
 
     Raises:
-        ConfigError: They go between other languages or other layers, or there is none.
-        CorruptFileError: A file is not what was written.
-        InputError: It holds something else.
-        StorageError: It cannot be read.
+        ConfigError: Languages or layers differ, or there is no map of a layer.
+        CorruptFileError: A file is damaged.
+        InputError: The folder holds something else.
+        StorageError: The folder cannot be read.
     """
     folder = Path(folder)
     wanted = tuple(map(language_code, languages))
     form = {"languages": [str], "layers": [{"layer": int | None, "target_layer": int | None}]}
-    about = read_sealed(folder / METRICS, form, remedy="name a folder written by isoglot align")
+    about = read_sealed(folder / METRICS, form, remedy="use a folder written by isoglot align")
     if tuple(about["languages"]) != wanted:
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
@@ -64,13 +67,13 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     if crossed:
         raise ConfigError(
             f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}",
-            remedy="fit maps between layers of one number",
+            remedy="fit maps between equal layers",
             code="config.unknown-layer",
         )
     found = {layer: mapping for layer, mapping in read_maps(folder).items() if layer is not None}
     if not found:
         raise ConfigError(
-            f"the map in {folder} is of no layer",
+            f"the map in {folder} belongs to no layer",
             remedy="fit one with isoglot align words",
             code="config.unknown-layer",
         )
@@ -80,24 +83,84 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
 def linked_words(
     files: Files, languages: tuple[str, str], links: str | Path | None = None, *, progress: Progress = SILENT
 ) -> Bitext:
-    """Sentence pairs with their words and links, to fit maps from with :func:`isoglot.align.align_words`.
+    """Word-aligned sentence pairs, to fit maps with :func:`isoglot.align.align_words`.
 
     Args:
         files: A file for each language, aligned line by line; or a table.
-        languages: The test language and the one that is learned from.
-        links: Which word is which, in the Pharaoh format, of words with blanks between them; None: what the word
-            aligner learns from these very sentences, as the first paper does with fast_align.
+        languages: The test language and the training language.
+        links: Word alignments in the Pharaoh format, of words separated by blanks. Default: a word aligner is trained
+            on the sentences, as with fast_align in Wu et al. (2020).
         progress: Reports progress.
 
     Raises:
-        ConfigError: Words cannot be found in one of the languages.
-        InputError: The numbers of lines differ, or a link points past the words.
+        ConfigError: Text of a language cannot be segmented into words.
+        InputError: The numbers of lines differ, or a link is out of range.
         StorageError: A file cannot be read.
     """
     if links is not None:
         return read_bitext(files, languages, links)
     pairs = [pair for pair in read_word_pairs(files, languages) if all(pair)]
     return linked_bitext(pairs, train_aligner(pairs, languages=languages, progress=progress), progress=progress)
+
+
+@dataclass
+class Bitexts:
+    """Word-aligned sentences of each test language and the training language, made when they are first needed.
+
+    Args:
+        source: The training language.
+        files: A file for each language, aligned line by line, or a table. Default: built-in sentences.
+        links: Word alignments of each test language, in the Pharaoh format. Default: a word aligner is trained.
+        pairs: Number of sentence pairs. Default: all, or 2,000 built-in ones.
+        seed: Random seed of built-in sentences.
+        progress: Reports progress.
+        say: Called with a remark if built-in sentences are used.
+    """
+
+    source: str
+    files: Files | None = None
+    links: Mapping[str, Path] = field(default_factory=dict)
+    pairs: int | None = None
+    seed: int = 0
+    progress: Progress = SILENT
+    say: Callable[[str], None] = lambda _: None
+    _made: dict[str, Bitext] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.links and not self.files:
+            problem, remedy = "word alignments without parallel sentences", "give both, or neither"
+            raise ConfigError(problem, remedy=remedy, code="config.missing-option")
+        self._check(self.source)
+
+    def of(self, code: str) -> Bitext:
+        """Sentences of a test language.
+
+        Raises:
+            ConfigError: There are none.
+        """
+        self._check(code)
+        if code not in self._made:
+            languages = code, self.source
+            if self.files is None:
+                count = self.pairs or PAIRS
+                if not self._made:
+                    self.say(
+                        f"maps are fitted from {count:,} built-in sentence pairs; give parallel text for better ones"
+                    )
+                self._made[code] = builtin_bitext(languages, count, seed=self.seed)
+            else:
+                files = {each: self.files[each] for each in languages} if isinstance(self.files, dict) else self.files
+                found = linked_words(files, languages, self.links.get(code), progress=self.progress)
+                self._made[code] = found.first(self.pairs)
+        return self._made[code]
+
+    def _check(self, code: str) -> None:
+        if isinstance(self.files, dict) and code not in self.files:
+            raise ConfigError(
+                f"there are no parallel sentences of {code} to fit maps from",
+                remedy="give them, or maps",
+                code="config.missing-data",
+            )
 
 
 @dataclass(frozen=True)
@@ -114,10 +177,10 @@ class LayerMaps:
         """Write newly fitted maps.
 
         Raises:
-            StorageError: The folder cannot be written to.
+            StorageError: The folder cannot be written.
         """
         if self.aligned is not None:
-            (folder / _MADE_OF).unlink(missing_ok=True)  # it must not vouch for these, if they are half-written
+            (folder / _MADE_OF).unlink(missing_ok=True)  # written last: it marks complete maps
             self.aligned.save(folder)
             write_sealed(folder / _MADE_OF, self.made_of or {})
 
@@ -138,17 +201,17 @@ def fit_layer_maps(
     Nothing is written: that is :meth:`LayerMaps.save`.
 
     Args:
-        other: The model that reads the test language, the first side of the sentences.
-        source: The model that is learned on.
-        bitext: What :func:`linked_words` gave.
-        languages: The test language and the one that is learned from.
-        layers: Which.
-        config: How.
-        folder: Where such maps may have been saved; None: nowhere.
+        other: Model of the test language, the first side of the sentences.
+        source: Model of the training language.
+        bitext: Word-aligned sentences, as from :func:`linked_words`.
+        languages: The test language and the training language.
+        layers: Layers.
+        config: Settings of the maps.
+        folder: Folder where such maps may have been saved.
         progress: Reports progress.
 
     Raises:
-        ConfigError: The map is not for these widths.
+        ConfigError: The map does not support these hidden sizes.
         InputError: There are no links.
         StorageError: The folder cannot be read.
     """
@@ -178,6 +241,39 @@ def fit_layer_maps(
     return LayerMaps(maps, aligned, made_of)
 
 
+def maps_of_models(
+    run: MapRun,
+    folders: Mapping[str, Mapping[str, Path]],
+    bitexts: Bitexts,
+    config: AlignConfig,
+    progress: Progress = SILENT,
+) -> Callable[[Models, str], LayerMaps]:
+    """Function that reads or fits the maps of models and a test language, for a run of map transfer.
+
+    Args:
+        run: The run.
+        folders: Folders of given maps, by name of models and language.
+        bitexts: Word-aligned sentences to fit the others from.
+        config: Settings of fitted maps.
+        progress: Reports progress.
+    """
+
+    def maps_of(models: Models, code: str) -> LayerMaps:
+        languages = code, run.source
+        if code in folders.get(models.name, {}):
+            return LayerMaps(read_layer_maps(folders[models.name][code], languages))
+        saved = None if run.out is None else run.out / maps_folder(models.name, code)
+        sides = models.others[code], models.source
+        return fit_layer_maps(*sides, bitexts.of(code), languages, run.chosen, config, saved, progress=progress)
+
+    return maps_of
+
+
+def maps_folder(models: str, language: str) -> Path:
+    """Folder of fitted maps, relative to that of the run."""
+    return Path("maps") / f"{models}-{language}"
+
+
 def _fitted_from(folder: Path) -> dict[str, Any]:
     return read_sealed(folder / _MADE_OF, remedy="remove the folder: the maps are then fitted again")
 
@@ -192,14 +288,14 @@ def check_maps(
     """Check that maps fit two models.
 
     Args:
-        maps: By layer.
-        layers: Which are needed.
-        languages: The test language and the one that is learned from.
-        other: The model that reads the test language.
-        source: The model that is learned on.
+        maps: Maps by layer.
+        layers: Layers that need a map.
+        languages: The test language and the training language.
+        other: Model of the test language.
+        source: Model of the training language.
 
     Raises:
-        ConfigError: A layer has no map, or it is for other widths or other models.
+        ConfigError: A layer has no map, or its map is for other hidden sizes or models.
     """
     way = " to ".join(languages)
     headers = [
@@ -216,7 +312,7 @@ def check_maps(
         widths = maps[layer].widths_[:2]
         if widths != (other.hidden_size, source.hidden_size):
             raise ConfigError(
-                f"the map of layer {layer} from {way} is for widths {widths[0]} and {widths[1]}, and the models have "
+                f"the map of layer {layer} from {way} is for hidden sizes {widths[0]} and {widths[1]}; the models have "
                 f"{other.hidden_size} and {source.hidden_size}",
                 remedy="fit the maps with these two models",
                 code="config.other-size",

@@ -1,64 +1,83 @@
 """Map transfer (Wu et al. 2020, section 5.1.2): upper layers trained on one model, tested on another through a map.
 
-The first i layers of a model of English are frozen, and four new Transformer layers with the head of a task learn on
-top of them from English. At test another model reads its own language up to its layer i, a map W_i takes what it has
-there into the English model's space, and the same upper layers go on. Every i, from 0 for the embeddings, is a point of
-a curve::
+The first i layers of an English model are frozen, and four new Transformer layers with a task head are trained on top
+of them in English. At test another model reads its own language up to its layer i, a map W_i takes its hidden states
+into the space of the English model, and the same upper layers continue from there. Every i, from 0 for the embeddings,
+is a point of a curve::
 
     monolingual = Models("monolingual", english, {"de": german}, {"de": maps})
     bilingual = Models("bilingual", both, {"de": both}, {"de": its_maps})
     map_transfer(task, [monolingual, bilingual], {"en": train}, {"en": dev}, {"de": test}).lines
 
-Beside the mapped score stand the same without the map, the bilingual model cut at i (one encoder for both languages, so
-no map is needed), the bilingual model with a map all the same, and the language that was learned from, a ceiling.
+The mapped score is compared with the same without a map, with a bilingual model cut at layer i (one encoder for both
+languages, so no map is needed), with the bilingual model and a map, and with the training language, an upper bound.
 
 In the folder::
 
-    fine_tune.json                       what the run is of: resuming must be given the same
+    fine_tune.json                       identity of the run; resuming requires the same
     points/monolingual-3-0.safetensors   layer 3, seed 0: scores, and two counts of each test sentence
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from isoglot.align.mapped_forward import Lengths  # noqa: TC001 - pydantic reads it
+from isoglot.core.artifact import load_arrays, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
-from isoglot.core.language_codes import language_code
+from isoglot.core.files import writable_folder, write_text
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.table import Table
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
-from isoglot.transfer.layer_maps import check_maps, map_hash
-from isoglot.transfer.map_points import Arm, LayerScore, MapPoint, MapPoints, PairedTest, SettingRun, lines_of, pairs_of
+from isoglot.transfer.layer_maps import check_maps, map_hash, maps_folder
 from isoglot.transfer.scoring.evaluation import evaluate
-from isoglot.transfer.stacked_encoder import Below, Continued
-from isoglot.transfer.tuning.checks import check_scored, refuse_training_data, tell_in_training
+from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
+from isoglot.transfer.stacked_encoder import MEMORY, Below, Continued, FrozenStates
+from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tuning.checks import check_examples, check_scored, tell_in_training
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
-from isoglot.transfer.tuning.frozen_states import MEMORY, FrozenStates
 from isoglot.transfer.tuning.tuned_encoder import reader_of
-from isoglot.transfer.tuning.tuned_folder import check_begun, open_run
+from isoglot.transfer.tuning.tuned_folder import check_begun, check_free, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from isoglot.align.maps.estimator import PairMap
+    from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
+    from isoglot.transfer.layer_maps import LayerMaps
     from isoglot.transfer.scoring.evaluation import Evaluation
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task, TaskRow
+    from isoglot.transfer.tasks.task import Data, Task, TaskRow
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
+    Examples = Mapping[str, Data[Any]]
 
 _FIXED = ("tune", "freeze", "frozen", "layer")
 _SHARED = ("max_length", "precision", "memory_gib", "vector_norms", "seed", "keep", "unseen_labels")
-"""Settings of the frozen states, the data and the maps, which are made once for a whole grid."""
+"""Settings of the frozen states, the data and the maps, which are shared by all settings of a grid."""
+Arm = Literal["source", "unmapped", "mapped"]
+"""``source``: the training language, an upper bound; ``unmapped``: another language without a map; ``mapped``: mapped
+into the space of the first model."""
+ModelsAndArm = tuple[str, Arm]
+"""Models and an arm."""
+POINTS, RESULT, TABLE = "points", "result.json", "result.csv"
+_KIND = "a point of map transfer"
+_PAIRS: tuple[tuple[ModelsAndArm, ModelsAndArm], ...] = (
+    (("monolingual", "mapped"), ("monolingual", "unmapped")),
+    (("bilingual", "unmapped"), ("monolingual", "mapped")),
+    (("bilingual", "mapped"), ("bilingual", "unmapped")),
+)
 
 
 class MapTransferConfig(TuneConfig):
@@ -69,8 +88,7 @@ class MapTransferConfig(TuneConfig):
     new_dropout: float = Field(0.1, ge=0, lt=1)
     """dropout in the new layers"""
     vector_norms: Lengths = "auto"
-    """how long mapped vectors are: as the map gives them, as they were in the source, or auto: the latter where the
-    map loses lengths"""
+    """norms of mapped vectors: those of the map, those before mapping, or auto: the latter if the map loses them"""
     memory_gib: float = Field(MEMORY, gt=0)
     """GiB of frozen states per language and model kept in memory; more are kept in a file"""
 
@@ -78,20 +96,21 @@ class MapTransferConfig(TuneConfig):
         """Settings of fine-tuning with a seed; only the best epoch on dev is kept.
 
         Raises:
-            ConfigError: A setting that says which part of an encoder learns, or a grid over what all settings share.
+            ConfigError: A setting selects trained parts of the encoder, or the grid has a shared setting.
         """
         for key in _FIXED:
             if getattr(self, key) != TuneConfig.model_fields[key].default or key in self.grid:
                 raise ConfigError(
-                    f"{key} is set, and in map transfer the new layers learn and all below are frozen",
-                    remedy="leave it out, or choose another recipe",
+                    f"{key} is set, but map transfer trains the new layers and freezes all others",
+                    remedy="remove it, or choose another recipe",
                     code="config.conflicting-options",
                 )
         for key in self.grid:
             if key in _SHARED:
                 raise ConfigError(
                     f"a grid of {key}, which all settings of map transfer share",
-                    remedy="give it one value; a grid may have batch, epochs, rates, decay, dropout or new layers",
+                    remedy="give it one value; a grid may have batch sizes, epochs, learning rates, weight decay, "
+                    "dropout or new layers",
                     code="config.conflicting-options",
                 )
         own = {name: self.model_dump(mode="json")[name] for name in TuneConfig.model_fields}
@@ -103,10 +122,10 @@ class Models:
     """Models of each language, and the maps between them.
 
     Args:
-        name: What they are called in results.
-        source: The model that reads the language that is learned from.
-        others: The model that reads each test language; the same one, where it knows them all.
-        maps: For each test language, the maps of its model's layers into the source's; none: nothing is mapped.
+        name: Name of the models in results.
+        source: Model of the training language.
+        others: Model of each test language; the same one if it is multilingual.
+        maps: For each test language, maps by layer from its model to the source model. Default: nothing is mapped.
     """
 
     name: Literal["monolingual", "bilingual"]
@@ -116,8 +135,190 @@ class Models:
 
     @property
     def depth(self) -> int:
-        """Layers that all models have."""
+        """Number of layers that all models have."""
         return min(each.depth for each in (self.source, *self.others.values()))
+
+    def hashes(self, layer: int) -> dict[str, str]:
+        """Hash of the map of each test language."""
+        return {code: map_hash(maps[layer]) for code, maps in self.maps.items()}
+
+
+# --- results ---
+
+
+@dataclass(frozen=True)
+class SettingRun:
+    """One setting of a grid at one layer with one seed."""
+
+    setting: str
+    """Name of the setting; empty without a grid."""
+    dev: float
+    epoch: int
+    tests: Mapping[tuple[str, Arm], Evaluation] = field(default_factory=dict)
+    """Test results by language and arm; empty unless the setting is among the best on dev."""
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """Results of one layer with one seed: dev scores of all settings, and tests of the best."""
+
+    facts: Mapping[str, Any]
+    """JSON object: models, layer, seed, best dev score, seconds, hashes of maps, dev score of every setting, and scores
+    of each arm."""
+    ratios: Mapping[str, np.ndarray]
+    """Two counts per sentence, by ``language/arm/setting``."""
+
+    @classmethod
+    def of(
+        cls, key: tuple[str, int, int], runs: Sequence[SettingRun], maps: Mapping[str, str], *, seconds: float
+    ) -> MapPoint:
+        """Collect the runs of every setting, by models, layer and seed."""
+        best = max(runs, key=lambda run: run.dev)
+        tested = [(run.setting, code, arm, one) for run in runs for (code, arm), one in run.tests.items()]
+        settings = [
+            {"setting": run.setting, "dev": run.dev, "epoch": run.epoch, "chosen": bool(run.tests)} for run in runs
+        ]
+        facts = dict(zip(("models", "layer", "seed"), key, strict=True)) | {
+            "dev": best.dev,
+            "epoch": best.epoch,
+            "seconds": round(seconds, 3),
+            "maps": dict(maps),
+            "settings": settings,
+            "tests": [{"arm": arm, "setting": setting, **one.facts()} for setting, _, arm, one in tested],
+        }
+        ratios = {
+            f"{code}/{arm}/{setting}": np.ascontiguousarray(one.scores.ratio_S2) for setting, code, arm, one in tested
+        }
+        return cls(facts, ratios)
+
+
+@dataclass
+class MapPoints:
+    """Finished points, in memory and, if there is a folder, in one file each.
+
+    Args:
+        out: Folder of the run. Default: they are kept in memory only.
+    """
+
+    out: Path | None = None
+    _known: dict[tuple[str, int, int], MapPoint] = field(default_factory=dict)
+
+    def has(self, models: str, layer: int, seed: int, maps: Mapping[str, str]) -> bool:
+        """Whether a point is finished.
+
+        Args:
+            models: Name of the models.
+            layer: The mapped layer.
+            seed: The seed.
+            maps: Hash of the map of each test language.
+
+        Raises:
+            ConfigError: It was computed with other maps.
+            CorruptFileError: Its file is damaged.
+        """
+        if self.out is not None and self._path(models, layer, seed).exists():
+            there = dict(self.get(models, layer, seed).facts["maps"])
+            changed = [code for code in {*there, *maps} if there.get(code) != maps.get(code)]
+            if changed:
+                raise ConfigError(
+                    f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed",
+                    remedy="resume with the same maps, or use another folder",
+                    code="config.other-settings",
+                )
+        return (models, layer, seed) in self._known
+
+    def put(self, point: MapPoint) -> None:
+        """Store a point.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        key = point.facts["models"], point.facts["layer"], point.facts["seed"]
+        self._known[key] = point
+        if self.out is not None:
+            save_arrays(self._path(*key), _KIND, point.facts, point.ratios)
+
+    def get(self, models: str, layer: int, seed: int) -> MapPoint:
+        """Get a finished point.
+
+        Raises:
+            CorruptFileError: Its file is damaged.
+            StorageError: It does not exist.
+        """
+        key = models, layer, seed
+        if key not in self._known:
+            self._known[key] = MapPoint(*load_arrays(self._path(*key), _KIND, remedy="delete it, and run again"))
+        return self._known[key]
+
+    def _path(self, models: str, layer: int, seed: int) -> Path:
+        assert self.out is not None  # noqa: S101 - for the type checker
+        return self.out / POINTS / f"{models}-{layer}-{seed}.safetensors"
+
+
+@dataclass(frozen=True)
+class LayerScore:
+    """Score of a language, models and arm at one layer, over all seeds."""
+
+    models: str
+    language: str
+    arm: Arm
+    layer: int
+    estimate: Estimate
+
+    def facts(self) -> dict[str, Any]:
+        """As a JSON object or row of a table."""
+        found = {**vars(self), **self.estimate.facts()}
+        del found["estimate"]
+        return found
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Paired test of two combinations of models and arm at one layer, on the same sentences."""
+
+    language: str
+    layer: int
+    one: ModelsAndArm
+    other: ModelsAndArm
+    comparison: PairedComparison
+
+    def facts(self) -> dict[str, Any]:
+        """As a JSON object."""
+        both = {"one": " ".join(self.one), "other": " ".join(self.other)}
+        return {"language": self.language, "layer": self.layer, **both, **self.comparison.facts()}
+
+
+def _ratios(points: Sequence[MapPoint]) -> dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]]:
+    """Counts per sentence for every tested setting of every seed, by models, language, arm and layer."""
+    found: dict[tuple[str, str, Arm, int], dict[int, list[np.ndarray]]] = {}
+    for point in points:
+        for test in point.facts["tests"]:
+            key = point.facts["models"], test["language"], test["arm"], point.facts["layer"]
+            runs = found.setdefault(key, {}).setdefault(point.facts["seed"], [])
+            runs.append(point.ratios[f"{test['language']}/{test['arm']}/{test['setting']}"])
+    return found
+
+
+def lines_of(points: Sequence[MapPoint]) -> tuple[LayerScore, ...]:
+    """Scores with confidence intervals over sentences and deviation over seeds."""
+    return tuple(LayerScore(*key, estimate_runs(list(by_seed.values()))) for key, by_seed in _ratios(points).items())
+
+
+def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
+    """Paired tests of mapped against unmapped, and of a map against a bilingual model."""
+    ratios = {key: [run for runs in by_seed.values() for run in runs] for key, by_seed in _ratios(points).items()}
+    every = dict.fromkeys((language, layer) for _, language, _, layer in ratios)
+    tests = [
+        (language, layer, one, other)
+        for language, layer in every
+        for one, other in _PAIRS
+        if all((models, language, arm, layer) in ratios for models, arm in (one, other))
+    ]
+    counts = [
+        (ratios[one[0], language, one[1], layer], ratios[other[0], language, other[1], layer])
+        for language, layer, one, other in tests
+    ]
+    return tuple(PairedTest(*test, found) for test, found in zip(tests, compare_all(counts), strict=True))
 
 
 @dataclass(frozen=True)
@@ -129,7 +330,7 @@ class MapTransfer:
     source: str
     """The training language."""
     ceiling: Literal["test", "dev"]
-    """Which of its sets stands beside the test languages."""
+    """The data set of the training language that gives the upper bound."""
     layers: tuple[int, ...]
     points: tuple[MapPoint, ...]
     lines: tuple[LayerScore, ...]
@@ -154,333 +355,275 @@ class MapTransfer:
         }
 
 
+# --- the run ---
+
+
 def map_transfer(
     task: Task[Any],
     models: Sequence[Models],
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
+    train: Examples,
+    dev: Examples,
+    test: Examples,
     config: MapTransferConfig | None = None,
     out: str | Path | None = None,
     *,
-    layers: Layers = "all",
-    seeds: int = 1,
-    resume: bool = False,
-    allow_leak: bool = False,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
+    **options: Any,  # noqa: ANN401 - fields of MapRun
 ) -> MapTransfer:
     """Train a task on every layer of a model, and test it on other models through maps.
 
     Args:
-        task: What to learn.
-        models: The monolingual ones, and the bilingual one beside them if there is one; none of them is changed.
-        train: Examples of the one language that is learned from.
-        dev: Examples of it to choose an epoch by.
-        test: Examples of every other model's language, and of the first language if there are any.
-        config: Every knob.
-        out: Folder for points that are done; None: nothing is written.
-        layers: At which layers the models are cut, 0 being the embeddings.
-        seeds: How often to learn anew, from the config's seed on.
-        resume: Go on with the run in the folder: points that are done are not run again.
-        allow_leak: Choose by and test on what was learned from, too.
+        task: The task.
+        models: Monolingual models, optionally with a bilingual one; they are not changed.
+        train: Training examples of one language.
+        dev: Dev examples of that language, which select the epoch.
+        test: Test examples of the language of every other model, optionally of the training language.
+        config: Settings.
+        out: Folder for finished points. Default: nothing is written.
         progress: Reports progress.
-        say: Told what the user should know.
+        say: Called with remarks for the user.
+        options: ``layers``, ``seeds``, ``resume`` and ``allow_leak`` of :class:`MapRun`.
 
     Raises:
-        ConfigError: Settings, languages, layers or maps that do not fit, or a folder with another run.
-        InputError: As :func:`check_before`.
-        NumericError: The loss was not finite.
-        StorageError: The folder cannot be written to.
+        ConfigError: Settings, languages, layers or maps do not fit, or the folder has another run.
+        InputError: Examples are missing, a label is not in training and the task refuses it, or nearly all dev or test
+            examples are in training.
+        NumericError: The loss is not finite.
+        StorageError: The folder cannot be written.
     """
-    config = config or MapTransferConfig()
-    train, dev, test = ({language_code(code): some for code, some in each.items()} for each in (train, dev, test))
-    source = check_before(task, models, train, dev, test, config, allow_leak=allow_leak)
-    chosen = chosen_layers(layers, min(each.depth for each in models))
-    folder = None if out is None else Path(out)
-    check_with_maps(models, source, chosen, config, folder, seeds=seeds)
-    leaked = tell_in_training(train, dev, test, say)
-    tests = {source: test.get(source, dev[source]), **test}
-    if folder is not None:
-        open_run(folder, _identity(task, models, config, train, dev, test), resume=resume)
-    points, every = MapPoints(folder), range(config.seed, config.seed + seeds)
-    for each in models:
-        hashes = _hashes(each, chosen)
-        todo = [(layer, seed) for layer in chosen for seed in every]
-        todo = [(layer, seed) for layer, seed in todo if not points.has(each.name, layer, seed, hashes[layer])]
-        if todo:
-            states = _frozen_states(task, each, train, dev, tests, config, folder)
-            _climb(task, each, states, todo, hashes, train, dev, tests, config, points, progress, say)
-            del states  # before the next models' are made
-    done = tuple(points.get(each.name, layer, seed) for each in models for layer in chosen for seed in every)
-    kind: Literal["test", "dev"] = "test" if source in test else "dev"
-    return MapTransfer(task.name, task.metric, source, kind, chosen, done, lines_of(done), pairs_of(done), leaked)
+    place = None if out is None else Path(out)
+    return MapRun(task, models, train, dev, test, config or MapTransferConfig(), place, **options).run(progress, say)
 
 
-def _silent(_: str) -> None:
-    """Say nothing."""
-
-
-def _climb(
-    task: Task[Any],
-    models: Models,
-    states: Mapping[str, FrozenStates],
-    todo: Sequence[tuple[int, int]],
-    hashes: Mapping[int, Mapping[str, str]],
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    tests: Mapping[str, Data[Any]],
-    config: MapTransferConfig,
-    points: MapPoints,
-    progress: Progress,
-    say: Callable[[str], None],
-) -> None:
-    """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best settings."""
-    (source,) = train
-    for number, (layer, seed) in enumerate(todo):
-        began = time.monotonic()
-        for held in states.values():
-            held.climb(layer, progress)
-        tell = say if number == 0 else _silent  # the rows are the same in all layers
-        runs: dict[str, SettingRun] = {}
-        best: list[tuple[str, Tuned]] = []
-        for name, setting in config.settings().items():
-            below = Below(states[source])
-            new = Continued(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
-            own, only = setting.tuning(seed), {source: dev[source]}
-            tuned = fine_tune(new, task, train, only, own, progress=progress, say=_silent if runs else tell)
-            runs[name] = SettingRun(name, tuned.history[tuned.epoch - 1]["dev"][source], tuned.epoch)
-            # Only the best are held: models of every setting would fill the memory.
-            best = sorted([*best, (name, tuned)], key=lambda one: -runs[one[0]].dev)[: config.mean_of_best]
-        for name, tuned in best:
-            runs[name] = replace(runs[name], tests=_tested(tuned, models, states, layer, tests, config))
-        took = time.monotonic() - began
-        points.put(MapPoint.of(models.name, layer, seed, list(runs.values()), hashes[layer], seconds=took))
-        for code, told in {code: one for (code, _), one in runs[best[0][0]].tests.items()}.items():
-            unseen = {f"of the label {name} that training does not have": n for name, n in told.unseen.items()}
-            if told.counts or unseen:
-                tell(f"tested on {code}: {events_in_words({**told.counts, **unseen})}")
-
-
-def check_before(
-    task: Task[Any],
-    models: Sequence[Models],
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-    config: MapTransferConfig,
-    *,
-    allow_leak: bool = False,
-) -> str:
-    """Check the data and models, and return the training language; maps are not checked.
+@dataclass
+class MapRun:
+    """A run of map transfer, in two steps: arguments are checked when it is created, maps when it starts.
 
     Args:
-        task: What is to be learned.
-        models: Who reads what.
-        train: Examples to learn from, of canonical language codes, as all three are.
-        dev: Examples to choose by.
-        test: Examples to test on.
-        config: Every knob.
-        allow_leak: Whether what is learned from may be chosen by and tested on.
-
-    Raises:
-        ConfigError: They do not, or a setting has no meaning here.
-        InputError: A label that training does not have and the task refuses, nothing to learn, no examples, or
-            examples of dev or test of which all or nearly all are in training.
+        task: The task; this and the rest up to ``out`` as those of :func:`map_transfer`.
+        models: The models; their maps may be added later.
+        train: Training examples.
+        dev: Dev examples.
+        test: Test examples.
+        config: Settings.
+        out: The folder, if any.
+        layers: Layers at which the models are cut; 0 is the embeddings.
+        seeds: Number of seeds, starting at the config's.
+        resume: Resume the run in the folder: finished points are not computed again.
+        allow_leak: Accept dev and test examples that are in training.
     """
-    config.tuning(config.seed)
-    if len(train) != 1:
-        raise ConfigError(
-            f"training data of {' and '.join(train) or 'no language'}",
-            remedy="give training data of one language",
-            code="config.other-language",
-        )
-    (source,) = train
-    if source not in dev:
-        raise ConfigError(
-            f"there is no dev data of {source}",
-            remedy=f"give dev data of {source}; epochs are selected on it",
-            code="config.missing-data",
-        )
-    if not models or len({each.name for each in models}) < len(models):
-        raise ConfigError(
-            "no models, or two of one name",
-            remedy="give monolingual ones, and a bilingual one if any",
-            code="config.duplicate",
-        )
-    for each in models:
-        for code in test:
-            if code != source and code not in each.others:
-                raise ConfigError(
-                    f"no {each.name} model reads {code}",
-                    remedy=f"give a model of {code}, or remove its test data",
-                    code="config.other-language",
-                )
-        for code in each.others:
-            if code == source:
-                raise ConfigError(
-                    f"another model for {code}, which is learned from",
-                    remedy="name the models of other languages",
-                    code="config.other-language",
-                )
-            if code not in test:
-                raise ConfigError(
-                    f"there is no test data of {code}",
-                    remedy=f"give test data of {code}, or remove its model",
-                    code="config.missing-data",
-                )
-        if set(each.maps) - set(each.others):
-            raise ConfigError(
-                f"maps of {', '.join(sorted(set(each.maps) - set(each.others)))}, which no {each.name} model reads",
-                remedy="remove them, or give the model",
-                code="config.other-language",
+
+    task: Task[Any]
+    models: Sequence[Models]
+    train: Examples
+    dev: Examples
+    test: Examples
+    config: MapTransferConfig
+    out: Path | None = None
+    layers: Layers = "all"
+    seeds: int = 1
+    resume: bool = False
+    allow_leak: bool = False
+
+    def __post_init__(self) -> None:
+        self.train, self.dev, self.test = by_code(self.train), by_code(self.dev), by_code(self.test)
+        self.config.tuning(self.config.seed)
+        self.source = self._check_languages()
+        """The training language."""
+        self.tests = {self.source: self.test.get(self.source, self.dev[self.source]), **self.test}
+        for each in self.models:
+            for some in (self.dev[self.source], self.tests[self.source]):
+                check_scored(each.source, {self.source: some}, self.config.max_length)
+            for code, encoder in each.others.items():
+                check_scored(encoder, {code: self.test[code]}, self.config.max_length)
+        check_examples(self.task, self.train, self.dev, self.test, self.config, allow_leak=self.allow_leak)
+        self.layers = self.chosen = chosen_layers(self.layers, min(each.depth for each in self.models))
+        if self.out is not None and not self.resume:
+            check_free(self.out)
+        if self.out is not None:
+            check_begun(self.out, self.identity())
+
+    def _check_languages(self) -> str:
+        """Check that models, maps and data are of the same languages; returns the training language."""
+        if len(self.train) != 1:
+            languages = " and ".join(self.train) or "no language"
+            raise _other_language(f"training data of {languages}", "give training data of one language")
+        (source,) = self.train
+        if source not in self.dev:
+            raise _missing(f"dev data of {source}", f"give dev data of {source}; epochs are selected on it")
+        if not self.models or len({each.name for each in self.models}) < len(self.models):
+            remedy = "give monolingual ones, and a bilingual one if any"
+            raise ConfigError("no models, or two of one name", remedy=remedy, code="config.duplicate")
+        for each in self.models:
+            for code in self.test:
+                if code != source and code not in each.others:
+                    remedy = f"give a model of {code}, or remove its test data"
+                    raise _other_language(f"no {each.name} model reads {code}", remedy)
+            for code in each.others:
+                if code == source:
+                    raise _other_language(f"another model for {code}, the training language", "remove it")
+                if code not in self.test:
+                    raise _missing(f"test data of {code}", f"give test data of {code}, or remove its model")
+            if unread := sorted(set(each.maps) - set(each.others)):
+                problem = f"maps of {', '.join(unread)}, which no {each.name} model reads"
+                raise _other_language(problem, "remove them, or give the model")
+        return source
+
+    def identity(self) -> dict[str, Any]:
+        """Identity of the run; layers and seeds may be added to it."""
+        hashes = {"train": self.train[self.source].sha256, "dev": self.dev[self.source].sha256}
+        hashes |= {f"test {code}": data.sha256 for code, data in self.tests.items()}
+        for each in self.models:
+            for code, encoder in {self.source: each.source, **each.others}.items():
+                hashes[f"{each.name} {code}"] = encoder_hash(encoder) or ""
+        return {"task": self.task.name, "config": self.config.model_dump(mode="json"), "data": hashes}
+
+    def fit(self, maps_of: Callable[[Models, str], LayerMaps]) -> dict[Path, LayerMaps]:
+        """Add maps to the models; returns them by the folder, relative to that of the run, to save them in.
+
+        Args:
+            maps_of: Returns the maps of models and a test language.
+        """
+        if self.out is not None:
+            writable_folder(self.out)  # before the work
+        made = {each.name: {code: maps_of(each, code) for code in each.others} for each in self.models}
+        self.models = [
+            replace(each, maps={code: one.maps for code, one in made[each.name].items()}) for each in self.models
+        ]
+        return {maps_folder(name, code): one for name, some in made.items() for code, one in some.items()}
+
+    def run(
+        self,
+        progress: Progress = SILENT,
+        say: Callable[[str], None] = lambda _: None,
+        *,
+        record: AbstractContextManager[RunRecord | None] | None = None,
+        fitted: Mapping[Path, LayerMaps] | None = None,
+        figures: Callable[[MapTransfer], Mapping[str, str]] | None = None,
+    ) -> MapTransfer:
+        """Train and test at every layer with every seed.
+
+        Args:
+            progress: Reports progress.
+            say: Called with remarks for the user.
+            record: Record of the run, entered once the maps have been checked; results are written to its folder.
+            fitted: Newly fitted maps, which are saved in the folder.
+            figures: Returns further files by name, which are written with the results.
+
+        Raises:
+            ConfigError: Maps do not fit the models or finished points, or the folder has another run.
+            NumericError: The loss is not finite.
+            StorageError: The folder cannot be written.
+        """
+        points = MapPoints(self.out)
+        every = range(self.config.seed, self.config.seed + self.seeds)
+        keys = [(layer, seed) for layer in self.chosen for seed in every]
+        todo: dict[str, list[tuple[int, int]]] = {}
+        for each in self.models:
+            for code, maps in each.maps.items():
+                check_maps(maps, self.chosen, (code, self.source), each.others[code], each.source)
+            hashes = {layer: each.hashes(layer) for layer in self.chosen}
+            todo[each.name] = [key for key in keys if not points.has(each.name, *key, hashes[key[0]])]
+        with record or nullcontext() as opened:
+            if self.out is not None:
+                for place, some in (fitted or {}).items():
+                    some.save(self.out / place)
+                open_run(self.out, self.identity(), resume=self.resume)
+            leaked = tell_in_training(self.train, self.dev, self.test, say)
+            for each in self.models:
+                if todo[each.name]:
+                    self._train(each, todo[each.name], points, progress, say)
+            done = tuple(points.get(each.name, *key) for each in self.models for key in keys)
+            kind: Literal["test", "dev"] = "test" if self.source in self.test else "dev"
+            scores = lines_of(done), pairs_of(done)
+            found = MapTransfer(self.task.name, self.task.metric, self.source, kind, self.chosen, done, *scores, leaked)
+            if opened is not None:
+                texts = {TABLE: Table.from_rows(line.facts() for line in found.lines).csv()}
+                for name, text in (texts | dict(figures(found) if figures else {})).items():
+                    write_text(opened.folder / name, text)
+                    opened.add_output(opened.folder / name)
+                about = {"opened": opened.models} if opened.models else {}
+                opened.add_output(write_sealed(opened.folder / RESULT, found.facts() | about))
+        return found
+
+    def _train(
+        self,
+        models: Models,
+        todo: Sequence[tuple[int, int]],
+        points: MapPoints,
+        progress: Progress,
+        say: Callable[[str], None],
+    ) -> None:
+        """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best."""
+        states, only = self._frozen_states(models), {self.source: self.dev[self.source]}
+        for number, (layer, seed) in enumerate(todo):
+            began = time.monotonic()
+            for held in states.values():
+                held.climb(layer, progress)
+            tell = say if number == 0 else lambda _: None  # rows are the same in all layers
+            runs: dict[str, SettingRun] = {}
+            best: list[tuple[str, Tuned]] = []
+            for name, setting in self.config.settings().items():
+                below = Below(states[self.source])
+                new = Continued(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
+                told = (lambda _: None) if runs else tell
+                own = setting.tuning(seed)
+                tuned = fine_tune(new, self.task, self.train, only, own, progress=progress, say=told)
+                runs[name] = SettingRun(name, tuned.history[tuned.epoch - 1]["dev"][self.source], tuned.epoch)
+                # Keep only the best in memory.
+                best = sorted([*best, (name, tuned)], key=lambda one: -runs[one[0]].dev)[: self.config.mean_of_best]
+            for name, tuned in best:
+                runs[name] = replace(runs[name], tests=self._tested(tuned, models, states, layer))
+            key, took = (models.name, layer, seed), time.monotonic() - began
+            points.put(MapPoint.of(key, list(runs.values()), models.hashes(layer), seconds=took))
+            for code, one in {code: one for (code, _), one in runs[best[0][0]].tests.items()}.items():
+                if events := events_in_words(one.events()):
+                    tell(f"tested on {code}: {events}")
+
+    def _frozen_states(self, models: Models) -> dict[str, FrozenStates]:
+        """Empty states for all rows that the model of each language reads, in training or at test."""
+        labels = self.task.learned_labels(self.train.values())
+        found = {}
+        for code, data in self.tests.items():
+            encoder = models.source if code == self.source else models.others[code]
+            reader = reader_of(encoder, code, self.config.max_length)
+            rows: list[TaskRow] = []
+            for some in [data, *([self.train[code], self.dev[code]] if code == self.source else [])]:
+                rows += self.task.rows(some.examples, reader, labels, purpose="test").rows
+            found[code] = FrozenStates(
+                encoder,
+                code,
+                rows,
+                length=self.config.max_length,
+                precision=self.config.precision,
+                memory=self.config.memory_gib,
+                scratch=self.out,
             )
-        for some in (dev[source], test.get(source, dev[source])):
-            check_scored(each.source, {source: some}, config.max_length)
-        for code, encoder in each.others.items():
-            check_scored(encoder, {code: test[code]}, config.max_length)
-    labels = task.learned_labels(train.values())
-    for some in (dev[source], *test.values()):
-        task.unseen_labels(some, labels, config.unseen_labels)
-    if not allow_leak:
-        refuse_training_data(train, dev, "dev")
-        refuse_training_data(train, test, "test")
-    return source
+        return found
+
+    def _tested(
+        self, tuned: Tuned, models: Models, states: Mapping[str, FrozenStates], layer: int
+    ) -> dict[tuple[str, Arm], Evaluation]:
+        """Test the training language, and every other language with a map, and without if the hidden size is equal."""
+        assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
+        ways: list[tuple[str, Arm, Below]] = [(self.source, "source", tuned.encoder.below)]
+        for code in models.others:
+            if states[code].encoder.hidden_size == tuned.encoder.hidden_size:
+                ways.append((code, "unmapped", Below(states[code])))
+            if code in models.maps:
+                below = Below(states[code], models.maps[code][layer], self.config.vector_norms)
+                ways.append((code, "mapped", below))
+        found: dict[tuple[str, Arm], Evaluation] = {}
+        for code, arm, below in ways:
+            readers = {code: tuned.encoder.standing_on(below)}
+            found[code, arm] = evaluate(tuned, tuned.task, {code: self.tests[code]}, encoders=readers)[code]
+        return found
 
 
-def check_same_run(
-    out: Path,
-    task: Task[Any],
-    models: Sequence[Models],
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-    config: MapTransferConfig,
-) -> None:
-    """Check that a folder has no other run; nothing is written.
-
-    Args:
-        out: The folder.
-        task: What is to be learned; this and the rest as in :func:`check_before`.
-        models: Who reads what.
-        train: Examples to learn from.
-        dev: Examples to choose by.
-        test: Examples to test on.
-        config: Every knob.
-
-    Raises:
-        ConfigError: It holds one.
-    """
-    check_begun(out, _identity(task, models, config, train, dev, test))
+def _other_language(problem: str, remedy: str) -> ConfigError:
+    return ConfigError(problem, remedy=remedy, code="config.other-language")
 
 
-def check_with_maps(
-    models: Sequence[Models],
-    source: str,
-    layers: Sequence[int],
-    config: MapTransferConfig,
-    out: Path | None,
-    *,
-    seeds: int,
-) -> None:
-    """Check that maps fit the models and the finished points; nothing is written.
-
-    Args:
-        models: Who reads what, with their maps.
-        source: The language that is learned from.
-        layers: Where the models are cut.
-        config: Every knob.
-        out: The folder of the run, if there is one.
-        seeds: How often it is learned.
-
-    Raises:
-        ConfigError: They do not, or are not.
-        CorruptFileError: The file of a point is damaged.
-    """
-    points = MapPoints(out)
-    for each in models:
-        for code, maps in each.maps.items():
-            check_maps(maps, layers, (code, source), each.others[code], each.source)
-        for layer, hashes in _hashes(each, layers).items():
-            for seed in range(config.seed, config.seed + seeds):
-                points.has(each.name, layer, seed, hashes)
-
-
-def _hashes(models: Models, layers: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Hash of the map of each test language, by layer."""
-    return {layer: {code: map_hash(maps[layer]) for code, maps in models.maps.items()} for layer in layers}
-
-
-def _identity(
-    task: Task[Any],
-    models: Sequence[Models],
-    config: MapTransferConfig,
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-) -> dict[str, Any]:
-    """Identity of a run; layers and seeds may be added to it."""
-    (source,) = train
-    tests = {source: test.get(source, dev[source]), **test}
-    hashes = {"train": train[source].sha256, "dev": dev[source].sha256}
-    hashes |= {f"test {code}": data.sha256 for code, data in tests.items()}
-    for each in models:
-        hashes[f"{each.name} {source}"] = encoder_hash(each.source) or ""
-        for code, encoder in each.others.items():
-            hashes[f"{each.name} {code}"] = encoder_hash(encoder) or ""
-    return {"task": task.name, "config": config.model_dump(mode="json"), "data": hashes}
-
-
-def _frozen_states(
-    task: Task[Any],
-    models: Models,
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    tests: Mapping[str, Data[Any]],
-    config: MapTransferConfig,
-    scratch: Path | None,
-) -> dict[str, FrozenStates]:
-    """Room for the states of all that each language's model will read: at test, or to learn from."""
-    (source,) = train
-    labels = task.learned_labels(train.values())
-    found = {}
-    for code, data in tests.items():
-        encoder = models.source if code == source else models.others[code]
-        reader = reader_of(encoder, code, config.max_length)
-        rows: list[TaskRow] = []
-        for some in [data, *([train[source], dev[source]] if code == source else [])]:
-            rows += task.rows(some.examples, reader, labels, purpose="test").rows
-        found[code] = FrozenStates(
-            encoder,
-            code,
-            rows,
-            length=config.max_length,
-            precision=config.precision,
-            memory=config.memory_gib,
-            scratch=scratch,
-        )
-    return found
-
-
-def _tested(
-    tuned: Tuned,
-    models: Models,
-    states: Mapping[str, FrozenStates],
-    layer: int,
-    tests: Mapping[str, Data[Any]],
-    config: MapTransferConfig,
-) -> dict[tuple[str, Arm], Evaluation]:
-    """The language that was learned from; every other as its model has it, where it is as wide, and mapped."""
-    (source,) = tuned.languages
-    assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
-    ways: list[tuple[str, Arm, Below]] = [(source, "source", tuned.encoder.below)]
-    for code in models.others:
-        if states[code].encoder.hidden_size == tuned.encoder.hidden_size:
-            ways.append((code, "unmapped", Below(states[code])))
-        if code in models.maps:
-            ways.append((code, "mapped", Below(states[code], models.maps[code][layer], config.vector_norms)))
-    found: dict[tuple[str, Arm], Evaluation] = {}
-    for code, arm, below in ways:
-        readers = {code: tuned.encoder.standing_on(below)}
-        found[code, arm] = evaluate(tuned, tuned.task, {code: tests[code]}, encoders=readers)[code]
-    return found
+def _missing(what: str, remedy: str) -> ConfigError:
+    return ConfigError(f"there is no {what}", remedy=remedy, code="config.missing-data")

@@ -1,30 +1,35 @@
 """Predictions for new text, written as CoNLL-U, BIO columns or JSON lines.
 
-What goes in is text, a sentence a line, or words as a treebank (``.conllu``) or columns with tabs have them; for tasks
-on pairs, two texts with a tab between. Words of running text are found as suits the language.
+Input is text, one sentence per line, or words of a treebank (``.conllu``) or of tab-separated columns; for tasks on
+pairs, two tab-separated texts. Running text is segmented into words by its language.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.files import read_text
+from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.segmentation import segmenter, word_method, word_spans
 from isoglot.text.formats.conll_columns import blank_columns, find_prefix, read_tokens
 from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.transfer.tasks.classification import Classification
-from isoglot.transfer.tasks.examples import Parsed, Passage, Tagged
-from isoglot.transfer.tasks.parsing import blanks_of
+from isoglot.transfer.tasks.tagging import blanks_of
+from isoglot.transfer.tasks.task import Parsed, Passage, Tagged
+from isoglot.transfer.tuning.fine_tuning import events_in_words
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Sequence
 
     from isoglot.transfer.tasks.task import Kind, Task
+    from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Example = Passage | Tagged | Parsed
 
@@ -48,15 +53,15 @@ def read_unlabeled(
     """Read examples without labels from a file.
 
     Args:
-        task: Says what an example is.
-        path: Text, a sentence a line; or a treebank, or columns with tabs, whose words are taken as they are.
-        language: Of the text: says how words are found.
-        counts: Where blank lines of a text to tag or parse are counted, of which nothing is predicted.
-        say: Told if the lines of a text look like columns.
+        task: The task.
+        path: Text, one sentence per line; or a treebank, or tab-separated columns, whose words are used as they are.
+        language: Language of the text, which selects the word segmentation.
+        counts: Counter to which skipped blank lines are added.
+        say: Called with a remark if the lines of a text look like columns.
 
     Raises:
-        InputError: The file is malformed, or there is nothing in it.
-        StorageError: It cannot be read.
+        InputError: The file is malformed or empty.
+        StorageError: The file cannot be read.
     """
     if task.kind != "classification" and _is_treebank(path):
         found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
@@ -76,13 +81,13 @@ def read_unlabeled(
             counts["blank, left out"] += len(lines) - len(there)
     if not found:
         raise InputError(
-            "there is nothing to predict", remedy="give text, a sentence a line", code="input.empty", file=path
+            "there is nothing to predict", remedy="give text, one sentence per line", code="input.empty", file=path
         )
     return found
 
 
 def _is_treebank(path: str | Path) -> bool:
-    """By its name, or its first line that is neither blank nor a comment: ten columns, the first a number."""
+    """Whether a file is a treebank, by its name or its first row: ten columns, the first a number."""
     if ".conllu" in Path(path).suffixes:
         return True
     first = next((line for _, line in read_lines(path) if line.strip() and not line.startswith("#")), "")
@@ -93,7 +98,7 @@ def of_line(task: Task[Any], text: str, language: str) -> Example:
     """Make one example from a text.
 
     Raises:
-        InputError: There is nothing in it.
+        InputError: The text is empty.
     """
     if not text.strip():
         raise InputError("there is nothing to predict", remedy="give some text", code="input.empty")
@@ -108,7 +113,7 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
     if len(texts) != wanted or not all(text.strip() for text in texts):
         raise InputError(
             f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
-            remedy="write the two with a tab between" if wanted == 2 else "write one a line",
+            remedy="separate the two by a tab" if wanted == 2 else "write one per line",
             code="input.malformed-line",
             file=path,
             line=number,
@@ -127,11 +132,52 @@ def _of_text(
     kind: Kind, text: str, words: Sequence[str], path: str | Path | None = None, number: int | None = None
 ) -> Example:
     if "\t" in text:
-        remedy = "write a sentence a line, or in every line a word and a tab"
+        remedy = "write one sentence per line, or a word and a tab in every line"
         raise InputError(f"a tab in {shown(text)}", remedy=remedy, code="input.malformed-line", file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
     return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
+
+
+def predict_text(
+    tuned: Tuned,
+    language: str,
+    *,
+    text: str | None = None,
+    file: str | Path | None = None,
+    form: Format | None = None,
+    progress: Progress = SILENT,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[list[Any], Format]:
+    """Predict labels for a text or the examples of a file; returns them with the format to write them in.
+
+    Args:
+        tuned: The fine-tuned model.
+        language: Language of the text.
+        text: One text.
+        file: File of text, in place of ``text``; as that of :func:`read_unlabeled`.
+        form: Format. Default: the first that the task has.
+        progress: Reports progress.
+        say: Called with remarks for the user: lines that were left out, sentences that were split.
+
+    Raises:
+        ConfigError: The format cannot represent the predictions.
+        InputError: The file is malformed, or there is no text.
+        StorageError: The file cannot be read.
+    """
+    task, counts = tuned.task, Counter[str]()
+    form = form or FORMATS[task.kind][0]
+    check_format(task, form)
+    if file is not None:
+        given = read_unlabeled(task, file, language, counts=counts, say=say)
+    else:
+        given = [of_line(task, text or "", language)]
+    found, rows = tuned.predict(given, language, progress=progress)
+    counts.update(rows.counts)
+    for what in ("blank, left out", "split", "truncated", "unread"):
+        if counts[what]:
+            say(events_in_words({what: counts[what]}))
+    return found, form
 
 
 # --- writing ---
@@ -141,7 +187,7 @@ def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any]
     """Write predictions to a file; returns their number.
 
     Raises:
-        ConfigError: The task's predictions do not go into that format.
+        ConfigError: The format cannot represent the predictions.
         StorageError: The file cannot be written.
     """
     check_format(task, form)
@@ -160,11 +206,19 @@ def write_predictions(path: str | Path, task: Task[Any], examples: Sequence[Any]
     return len(examples)
 
 
+def predictions_text(task: Task[Any], examples: Sequence[Any], form: Format) -> str:
+    """Predictions as the text of a file."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions"
+        write_predictions(path, task, examples, form)
+        return read_text(path).rstrip("\n")
+
+
 def check_format(task: Task[Any], form: str) -> None:
     """Check that a format can represent the predictions of a task.
 
     Raises:
-        ConfigError: With those that can.
+        ConfigError: It cannot.
     """
     if form not in FORMATS[task.kind]:
         raise ConfigError(

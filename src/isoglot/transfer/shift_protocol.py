@@ -15,40 +15,51 @@ the paired tests.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.artifact import read_sealed
 from isoglot.core.errors import ConfigError, shown
-from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.table import Table
+from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
 from isoglot.represent.layer_pass import chosen_layers
-from isoglot.retrieve.simultaneous_intervals import holm
+from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import ShiftOptions, make_shift, shift
 from isoglot.transfer.scoring.evaluation import evaluate
-from isoglot.transfer.scoring.significance import PairedComparison, compare
+from isoglot.transfer.scoring.significance import PairedComparison, compare_all
+from isoglot.transfer.tasks.task import by_code
 from isoglot.transfer.tuning.checks import check_scored
 from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from isoglot.core.progress import Task as Work
+    from isoglot.core.run import RunRecord
     from isoglot.represent.layer_pass import Layers
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifts import Kind, OtherEncoder, Positions
+    from isoglot.steer.shifts import Kind, Positions
     from isoglot.transfer.scoring.evaluation import Evaluation
-    from isoglot.transfer.tasks.examples import Data
+    from isoglot.transfer.tasks.task import Data
     from isoglot.transfer.tuning.tuned_encoder import Tuned
+
+    Examples = Mapping[str, Data[Any]]
+    Means = LanguageMeans | Callable[[Sequence[str], Sequence[int]], LanguageMeans]
+    """Language means, or a function that learns them for languages and layers once the data have been checked."""
 
 Choose = Literal["dev", "rule", "given"]
 """Alpha by the dev set of the test language (not zero-shot), by a rule without labels, or every given alpha."""
 ChosenBy = Literal["target dev set", "nearest-mean", "given"]
 GRID = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.5, 1.6, 1.8, 2.0)
 """Alphas tried on dev, in addition to 0. They include all of Table 4 of the paper."""
+EXAMPLES = 400
+"""Default number of built-in test examples."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +75,13 @@ class ShiftedTest:
     test: Evaluation
     comparison: PairedComparison
     """Against alpha 0, on the same sentences."""
-    p_corrected: float = math.nan
-    """p-value after Holm's correction over all comparisons."""
     learned_from: bool = False
     """Whether the model was trained on the language."""
+
+    @property
+    def p_corrected(self) -> float:
+        """p-value after Holm's correction over all comparisons."""
+        return self.comparison.p_corrected
 
     @property
     def zero_shot(self) -> bool:
@@ -83,7 +97,6 @@ class ShiftedTest:
             "zero_shot": self.zero_shot,
             **self.test.facts(),
             **self.comparison.facts(),
-            "p_corrected": self.p_corrected,
             "dev": {f"{alpha:g}": round(score, 4) for alpha, score in self.tried.items()},
         }
 
@@ -127,20 +140,53 @@ class ShiftOutcome:
             "shifted": [row.facts() for row in self.rows],
         }
 
+    def table_rows(self) -> list[dict[str, Any]]:
+        """A row for every language without a shift, and for every shift."""
+        kept = ("language", "layer", "alpha", "chosen_by", "zero_shot", "score")
+        names = (*kept, "difference", "low", "high", "p", "p_corrected")
+        made = []
+        for code, plain in self.baselines.items():
+            score = round(plain.scores.main, 4)
+            first = (code, "", 0.0, "no shift", code not in self.learned_from, score, 0.0, 0.0, 0.0, "", "")
+            made.append(dict(zip(names, first, strict=True)))
+            for row in (one for one in self.rows if one.language == code):
+                facts = {**row.facts(), "score": round(row.test.scores.main, 4)}
+                made.append({name: facts[name] for name in names})
+        return made
+
+    def table(self) -> Table:
+        """Scores with and without shifts, for display."""
+        head = ["language", "layer", "α", "α by", self.metric, "change", "95 % over sentences", "p", "p, Holm"]
+        cells: list[list[str]] = []
+        before = None
+        for row in self.table_rows():
+            plain = row["chosen_by"] == "no shift"
+            shown = ["" if row["language"] == before else row["language"], str(row["layer"]), f"{row['alpha']:.3g}"]
+            shown += [_WORDS.get(row["chosen_by"], row["chosen_by"]), f"{row['score']:.1f}"]
+            if not plain:
+                shown += [f"{row['difference']:+.1f}", f"{row['low']:+.1f} – {row['high']:+.1f}"]
+                shown += [f"{row['p']:.4f}", f"{row['p_corrected']:.4f}"]
+            cells.append([*shown, *[""] * 4 * plain])
+            before = row["language"]
+        return Table.from_cells(head, cells, align="lrrlr")
+
+
+_WORDS = {"target dev set": "its own dev (not zero-shot)", "nearest-mean": "rule, no labels"}
+
 
 def shift_transfer(
     tuned: Tuned,
-    test: Mapping[str, Data[Any]],
-    means: LanguageMeans,
+    test: Examples,
+    means: Means,
     *,
-    dev: Mapping[str, Data[Any]] | None = None,
+    dev: Examples | None = None,
     choose: Choose = "dev",
     alphas: Sequence[float] = GRID,
     layers: Layers | int | None = None,
     share: float = SHARE,
-    kind: Kind = "mean",
-    positions: Positions = "all",
-    other_encoder: OtherEncoder = "refuse",
+    options: ShiftOptions | None = None,
+    record: AbstractContextManager[RunRecord | None] | None = None,
+    write: Callable[[RunRecord, ShiftOutcome], None] | None = None,
     progress: Progress = SILENT,
 ) -> ShiftOutcome:
     """Test languages with their tokens shifted to the training language, at one layer at a time.
@@ -148,15 +194,16 @@ def shift_transfer(
     Args:
         tuned: The fine-tuned model.
         test: Test data by language; the training language, if included, is tested without a shift.
-        means: Means of the fine-tuned encoder; for frozen layers also those of the original encoder, as in the paper.
+        means: Means of the fine-tuned encoder, or a function that learns them; for frozen layers also those of the
+            original encoder, as in the paper.
         dev: Dev data of each test language, if alpha is chosen on dev.
         choose: How alpha is chosen.
         alphas: Alphas to try on dev, in addition to 0, or to test.
         layers: Layers of the shift. Default: the middle one, the paper's 6 of 12.
         share: Share of tokens for the rule.
-        kind: Kind of shift.
-        positions: Positions that move.
-        other_encoder: Whether to accept means of other weights.
+        options: Kind of shift, positions that move, and whether means of other weights are accepted.
+        record: Record of the run, entered once all arguments have been checked.
+        write: Writes the result to the folder of the record.
         progress: Reports progress.
 
     Raises:
@@ -164,44 +211,52 @@ def shift_transfer(
             shift, or an option is invalid.
         InputError: A test label is not in training and the task refuses it.
     """
-    test, dev = ({language_code(code): data for code, data in some.items()} for some in (test, dev or {}))
-    source = tuned.languages[0]
-    targets = check_shift(tuned, test, dev, choose=choose)
+    test, dev, options = by_code(test), by_code(dev or {}), options or ShiftOptions()
+    source, depth = tuned.languages[0], tuned.encoder.depth
+    targets = _check_data(tuned, test, dev, choose=choose)
     alphas = checked_alphas(alphas, choose)
-    numbers = shifted_layers(tuned, layers)
-    whose = check_means(tuned, targets, means, numbers, choose=choose, share=share, kind=kind, other=other_encoder)
-    how = _Shifting(tuned, source, means, kind, positions)
+    wanted = [depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers
+    numbers = chosen_layers(wanted, depth)
+    if callable(means):
+        means = means(list(dict.fromkeys([source, *test])), numbers)
+    whose = _check_means(tuned, targets, means, numbers, options)
+    by_rule = {
+        (code, layer): alpha_by_means(means, code, source, layer, share=share).alpha
+        for code, layer in (product(targets, numbers) if choose == "rule" else ())
+    }
+    how = _Shifting(tuned, means, options)
     tries = len(numbers) * (len(alphas) if choose == "given" else 1)
     total = sum(len(test[code]) * (1 + tries) for code in targets) + len(test.get(source, ()))
     total += sum(len(dev[code]) * (1 + len(numbers) * len(alphas)) for code in targets) if choose == "dev" else 0
-    rows = []
-    with progress.task(f"shift {tuned.task.name}", total=total, unit="examples") as work:
-        baselines = {code: how.tested(data, code, 0, 0.0, work) for code, data in test.items()}
-        for code in targets:
-            plain = how.tested(dev[code], code, 0, 0.0, work).scores.main if choose == "dev" else math.nan
-            for layer in numbers:
-                tried: Mapping[float, float] = {}
-                by: ChosenBy = "given"
-                chosen = list(alphas)
-                if choose == "dev":
-
-                    def on_dev(alpha: float, code: str = code, layer: int = layer, plain: float = plain) -> float:
-                        return how.tested(dev[code], code, layer, alpha, work).scores.main if alpha else plain
-
-                    best = alpha_by_dev(on_dev, [0.0, *alphas])
-                    by, chosen, tried = "target dev set", [best.alpha], dict(sorted(best.tried.items()))
-                elif choose == "rule":
-                    by, chosen = "nearest-mean", [alpha_by_means(means, code, source, layer, share=share).alpha]
-                for alpha in chosen:
-                    found = how.tested(test[code], code, layer, alpha, work)
-                    paired = compare(found.scores.ratio_S2, baselines[code].scores.ratio_S2)
-                    learned = code in tuned.languages
-                    rows.append(ShiftedTest(code, layer, alpha, by, tried, found, paired, learned_from=learned))
-    corrected = holm([row.comparison.p for row in rows]).tolist()
-    rows = [replace(row, p_corrected=p) for row, p in zip(rows, corrected, strict=True)]
-    return ShiftOutcome(
-        tuned.task.name, tuned.task.metric, source, baselines, tuple(rows), whose, kind=kind, positions=positions
-    )
+    rows: list[tuple[str, int, float, ChosenBy, Mapping[float, float], Evaluation]] = []
+    with record or nullcontext() as run:
+        with progress.task(f"shift {tuned.task.name}", total=total, unit="examples") as work:
+            baselines = {code: how.tested(data, code, 0, work, 0.0) for code, data in test.items()}
+            for code in targets:
+                plain = how.tested(dev[code], code, 0, work, 0.0).scores.main if choose == "dev" else math.nan
+                for layer in numbers:
+                    tried: Mapping[float, float] = {}
+                    by: ChosenBy = "given"
+                    chosen = list(alphas)
+                    if choose == "dev":
+                        on_dev = partial(how.dev_score, dev[code], code, layer, work, plain)
+                        best = alpha_by_dev(on_dev, [0.0, *alphas])
+                        by, chosen, tried = "target dev set", [best.alpha], dict(sorted(best.tried.items()))
+                    elif choose == "rule":
+                        by, chosen = "nearest-mean", [by_rule[code, layer]]
+                    for alpha in chosen:
+                        found = how.tested(test[code], code, layer, work, alpha)
+                        rows.append((code, layer, alpha, by, tried, found))
+        paired = compare_all([(row[-1].scores.ratio_S2, baselines[row[0]].scores.ratio_S2) for row in rows])
+        tests = tuple(
+            ShiftedTest(*row, each, learned_from=row[0] in tuned.languages)
+            for row, each in zip(rows, paired, strict=True)
+        )
+        about = options.kind, options.positions
+        done = ShiftOutcome(tuned.task.name, tuned.task.metric, source, baselines, tests, whose, *about)
+        if run is not None and write is not None:
+            write(run, done)
+    return done
 
 
 @dataclass(frozen=True)
@@ -209,47 +264,100 @@ class _Shifting:
     """Tests a language with a shift."""
 
     tuned: Tuned
-    source: str
     means: LanguageMeans
-    kind: Kind
-    positions: Positions
+    options: ShiftOptions
 
-    def tested(self, data: Data[Any], code: str, layer: int, alpha: float, work: Work) -> Evaluation:
-        """Test one language; alpha 0 installs no edit."""
+    def tested(self, data: Data[Any], code: str, layer: int, work: Work, alpha: float) -> Evaluation:
+        """Test one language; with alpha 0 the encoder is not edited."""
         tuned = self.tuned
-        block = None
-        if alpha:
-            block = lambda language: shift(  # noqa: E731 - a block for each time it is entered
-                tuned.encoder,
-                self.means,
-                language,
-                self.source,
-                alpha=alpha,
-                layers=layer,
-                kind=self.kind,
-                positions=self.positions,
-                other_encoder="allow",  # already checked
-            )
-        found = evaluate(tuned, tuned.task, {code: data}, edit=block)[code]
+
+        def edit(language: str) -> AbstractContextManager[None]:
+            how: dict[str, Any] = {"kind": self.options.kind, "positions": self.options.positions}
+            where = language, tuned.languages[0]
+            return shift(tuned.encoder, self.means, *where, alpha=alpha, layers=layer, other_encoder="allow", **how)
+
+        found = evaluate(tuned, tuned.task, {code: data}, edit=edit if alpha else None)[code]
         work.advance(len(data))
         return found
 
+    def dev_score(self, data: Data[Any], code: str, layer: int, work: Work, plain: float, alpha: float) -> float:
+        """Main score on dev; that without a shift is known."""
+        return self.tested(data, code, layer, work, alpha).scores.main if alpha else plain
 
-def check_shift(
-    tuned: Tuned, test: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], *, choose: Choose
-) -> list[str]:
-    """Check the data of shift transfer and return the languages to shift; means are not checked.
+
+def shift_examples(
+    tuned: Tuned, test: Examples, dev: Examples, *, languages: Sequence[str], count: int | None, choose: Choose
+) -> tuple[Examples, Examples]:
+    """The user's test and dev examples, or built-in ones of some languages or of all that the encoder knows.
 
     Args:
         tuned: The fine-tuned model.
-        test: Test data by canonical language code.
-        dev: Dev data by canonical language code.
-        choose: How alpha is chosen.
+        test: Test examples of the user, possibly empty.
+        dev: Dev examples of the user, possibly empty.
+        languages: Languages of built-in examples. Default: all.
+        count: Maximum number of test examples. Default: all, or 400 built-in ones.
+        choose: How alpha is chosen; built-in dev examples are only needed for ``dev``.
 
     Raises:
-        ConfigError: There is no language to shift, or one has no dev set or is unknown to the encoder.
-        InputError: There are no examples, or a label is not in training and the task refuses it.
+        ConfigError: There are languages beside test examples, or dev examples without these.
     """
+    if test and languages:
+        raise ConfigError(
+            "languages are chosen from built-in examples, and test examples are given",
+            remedy="remove the languages: the test examples have their own",
+            code="config.conflicting-options",
+        )
+    if test:
+        return {code: data if count is None else data.head(count) for code, data in test.items()}, dev
+    if dev:
+        raise ConfigError("there are no test examples", remedy="give them too", code="config.missing-option")
+    known = builtin_languages(tuned.encoder.vocabulary.languages)
+    spaced = any("-x-" in code for code in known)
+    codes = languages or list(known)
+    found = {code: tuned.task.builtin(code, "test", count or EXAMPLES, spaced=spaced) for code in codes}
+    wanted = [code for code in codes if code != tuned.languages[0]] if choose == "dev" else []
+    return found, {code: tuned.task.builtin(code, "dev", count or EXAMPLES, spaced=spaced) for code in wanted}
+
+
+def learn_means(
+    tuned: Tuned,
+    codes: Sequence[str],
+    layers: Sequence[int],
+    *,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    builtin: int | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> LanguageMeans:
+    """Learn means of a fine-tuned encoder from text.
+
+    Args:
+        tuned: The fine-tuned model.
+        codes: Languages.
+        layers: Layers.
+        texts: Sentences by language.
+        builtin: Number of built-in sentences without ``texts``; 0: the default number, 2,000.
+        seed: Random seed of built-in sentences.
+        progress: Reports progress.
+
+    Raises:
+        ConfigError: There is no text, or none of a language.
+    """
+    if texts is None and builtin is None:
+        raise ConfigError(
+            "there are no means of the fine-tuned model's languages",
+            remedy=f"give text of {' and '.join(codes)} to learn them from, or means",
+            code="config.missing-data",
+        )
+    texts = builtin_text(codes, builtin or TEXT_SENTENCES, seed=seed) if texts is None else texts
+    for code in codes:
+        if code not in texts:
+            raise ConfigError(f"there is no text of {code}", remedy="give it too", code="config.missing-data")
+    return LanguageMeans.fit(tuned.encoder, texts, layers=layers, progress=progress)
+
+
+def _check_data(tuned: Tuned, test: Examples, dev: Examples, *, choose: Choose) -> list[str]:
+    """Check the data of shift transfer and return the languages to shift."""
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
         raise ConfigError(
@@ -271,78 +379,44 @@ def check_shift(
     return targets
 
 
-def shifted_layers(tuned: Tuned, layers: Layers | int | None) -> tuple[int, ...]:
-    """Where to shift, from 0; half-way up unless told, as the paper's 6 of 12.
-
-    Raises:
-        ConfigError: There is no such layer, it is named twice, or none is.
-    """
-    depth = tuned.encoder.depth
-    return chosen_layers([depth // 2] if layers is None else [layers] if isinstance(layers, int) else layers, depth)
-
-
-def check_means(
-    tuned: Tuned,
-    targets: Sequence[str],
-    means: LanguageMeans,
-    layers: Sequence[int],
-    *,
-    choose: Choose,
-    share: float = SHARE,
-    kind: Kind = "mean",
-    other: OtherEncoder = "refuse",
+def _check_means(
+    tuned: Tuned, targets: Sequence[str], means: LanguageMeans, layers: Sequence[int], options: ShiftOptions
 ) -> str:
-    """Whose the means are, in words, if every language can be shifted by them at every layer; nothing is encoded.
-
-    Args:
-        tuned: What was learned.
-        targets: The languages to shift.
-        means: As :func:`shift_transfer` takes them; this and the rest.
-        layers: Where.
-        choose: How an alpha is found.
-        share: The rule's.
-        kind: Kind of shift.
-        other: What to do with means of other weights.
-
-    Raises:
-        ConfigError: A language or a layer has none, they are of another encoder, or the rule finds no alpha.
-    """
+    """Check that every language can be shifted at every layer; returns the source of the means in words."""
     source = tuned.languages[0]
     for code in (source, *targets):
-        means.count(code)  # refused by name
-    whose = "those that were given" if other == "allow" else whose_means(tuned, means, layers)
-    options = ShiftOptions(kind=kind, other_encoder="allow")
+        means.count(code)  # raises for unknown languages
+    allowed = options.other_encoder == "allow"
+    whose = "those that were given" if allowed else _whose_means(tuned, means, layers)
     for code, layer in product(targets, layers):
-        make_shift(tuned.encoder, means, code, source, layer, options=options)
-        if choose == "rule":
-            alpha_by_means(means, code, source, layer, share=share)
+        make_shift(tuned.encoder, means, code, source, layer, options=replace(options, other_encoder="allow"))
     return whose
 
 
-def whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> str:
-    """Whether means fit a fine-tuned model at some layers, and whose they are, in words.
+def _whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> str:
+    """Check that means fit a fine-tuned model at some layers, and return their source in words.
 
     Raises:
-        ConfigError: They are of another encoder, or of the one it was tuned from and a layer has changed since.
+        ConfigError: They are of another encoder, or of the original encoder and fine-tuning has changed a layer.
     """
     lowest = lowest_tuned(tuned)
     known, origin = means.about.get("encoder_sha256"), _origin(tuned)
-    if known is not None and known == origin and all(layer < lowest for layer in layers):
-        means.check_shape(tuned.encoder)
-        return "of the encoder it was tuned from, whose layers up to there stayed as they were"
-    if known is not None and known == origin:
-        changed = next(layer for layer in layers if layer >= lowest)
+    if known is None or known != origin:
+        means.check_encoder(tuned.encoder, remedy="learn those of the fine-tuned encoder from text")
+        return "of the fine-tuned encoder"
+    changed = next((layer for layer in layers if layer >= lowest), None)
+    if changed is not None:
         raise ConfigError(
             f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
             remedy=f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
             code="config.other-encoder",
         )
-    means.check_encoder(tuned.encoder, remedy="learn those of the fine-tuned encoder from text")
-    return "of the fine-tuned encoder"
+    means.check_shape(tuned.encoder)
+    return "of the encoder it was tuned from, whose layers up to there stayed as they were"
 
 
 def lowest_tuned(tuned: Tuned) -> int:
-    """The lowest layer that fine-tuning has changed; one more than there are where only the head has learned."""
+    """The lowest layer that fine-tuning has changed; the number of layers plus 1 if only the head was trained."""
     config, encoder = tuned.config, tuned.encoder
     if config.head_only:
         return encoder.depth + 1
@@ -351,35 +425,34 @@ def lowest_tuned(tuned: Tuned) -> int:
 
 
 def _origin(tuned: Tuned) -> str | None:
-    """The hash of the encoder that a model was tuned from: its own where only the head has learned."""
+    """Hash of the encoder that a model was tuned from, if its folder records it."""
     out = tuned.epochs.out
     if out is None or not (out / IDENTITY).exists():
         return None
     form = {"data": {"encoder": str | None}}
-    about = read_sealed(out / IDENTITY, form, remedy="make it again with isoglot transfer")
+    about = read_sealed(out / IDENTITY, form, remedy="create it again with isoglot transfer")
     found: str | None = about["data"]["encoder"]
     return found
 
 
 def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
-    """The alphas but 0, which is always there.
+    """Check alphas and return them without 0, which is always included.
 
     Args:
-        alphas: Those to try or to test.
-        choose: How one is found.
+        alphas: Alphas to try or to test.
+        choose: How alpha is chosen.
 
     Raises:
-        ConfigError: One is not finite or there twice, or none is left and the rule does not find one.
+        ConfigError: An alpha is not finite or given twice, or none is left and the rule does not choose one.
     """
     if choose not in ("dev", "rule", "given"):
         raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given", code="config.unknown-name")
     found = [float(alpha) for alpha in alphas]
     for alpha in found:
         if not math.isfinite(alpha) or found.count(alpha) > 1:
-            problem = f"alpha {alpha:g} is there twice" if math.isfinite(alpha) else f"alpha = {alpha}"
-            raise ConfigError(
-                problem, remedy="give numbers such as 0.5, 1 and 2, each once", code="config.invalid-value"
-            )
+            problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
+            remedy = "give numbers such as 0.5, 1 and 2, each once"
+            raise ConfigError(problem, remedy=remedy, code="config.invalid-value")
     found = [alpha for alpha in found if alpha]
     if not found and choose != "rule":
         raise ConfigError("no alpha but 0", remedy="give some, such as 0.5, 1 and 2", code="config.invalid-value")

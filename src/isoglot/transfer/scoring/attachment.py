@@ -1,11 +1,11 @@
 """Attachment scores of a parser as defined by the CoNLL 2018 shared task, from 0 to 100.
 
-Of all syntactic words, UAS is the share with the right head, LAS that with the right head and relation. Of a relation
-only the universal part counts, what stands before the colon: ``nsubj`` for ``nsubj:pass``. Multiword tokens and empty
-nodes are no syntactic words. With the words of the gold, as here, precision, recall and F1 are one.
+UAS is the share of syntactic words with the correct head, LAS that with the correct head and relation. Only the
+universal part of a relation counts, before the colon: ``nsubj`` for ``nsubj:pass``. Multiword tokens and empty nodes
+are not syntactic words. On gold words, as here, precision, recall and F1 are equal.
 
-The shared task counts punctuation. Without it (how parsers were scored before), a word is left out whose gold relation
-is ``punct``: in Universal Dependencies the words tagged ``PUNCT``, but for the few that have no other word to hang on.
+The shared task includes punctuation. Scores without it, as in earlier work, leave out words whose gold relation is
+``punct``: in Universal Dependencies nearly all words tagged ``PUNCT``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from isoglot.core.errors import InputError, shown
 from isoglot.transfer.scoring.trees import are_trees
+from isoglot.transfer.tasks.task import TaskScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 Attachment = Literal["uas", "las", "uas_no_punct", "las_no_punct"]
 """Heads; heads and relations; the same without punctuation."""
 Relations = Literal["universal", "full"]
-"""universal: what stands before the colon counts, ``nsubj`` for ``nsubj:pass`` (CoNLL 2018); full: subtypes count."""
+"""universal: subtypes after the colon are ignored (CoNLL 2018); full: they count."""
 
-# Where in a row of counts a score's right words and all words stand.
 _COLUMNS: dict[Attachment, tuple[int, int]] = {
-    "uas": (1, 0),
     "las": (2, 0),
-    "uas_no_punct": (4, 3),
+    "uas": (1, 0),
     "las_no_punct": (5, 3),
+    "uas_no_punct": (4, 3),
 }
+"""Columns of the counts with correct words and with all words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,30 +44,16 @@ class ParseScore:
     """Attachment scores of a test set."""
 
     counts_N6: np.ndarray
-    """Of each sentence: words, right heads, right heads and relations; the same three without punctuation."""
+    """For each sentence, numbers of words, correct heads, correct heads and relations; the same without punctuation."""
     no_tree: int
-    """Of how many sentences the predicted heads are not a tree with a single root. The shared task's scorer refuses
-    a file with such a sentence; here each word counts for itself."""
+    """Number of sentences whose predicted heads are not a tree with a single root. The shared task refuses such files;
+    here words are scored independently."""
 
     @property
-    def uas(self) -> float:
-        """Share of words with the correct head."""
-        return self.value("uas")
-
-    @property
-    def las(self) -> float:
-        """Share of words with the correct head and relation."""
-        return self.value("las")
-
-    @property
-    def uas_no_punct(self) -> float:
-        """UAS without punctuation."""
-        return self.value("uas_no_punct")
-
-    @property
-    def las_no_punct(self) -> float:
-        """LAS without punctuation."""
-        return self.value("las_no_punct")
+    def scores(self) -> TaskScores:
+        """All four as the scores of a task, of which LAS is the main one."""
+        values = {name.replace("_no_punct", " without punctuation"): self.value(name) for name in _COLUMNS}
+        return TaskScores(self.value("las"), values, self.ratio_N2("las"))
 
     def value(self, score: Attachment) -> float:
         """One of the four scores; 0 without words."""
@@ -90,18 +77,18 @@ def parse_score(
     """Compare the parses of a test set, sentence by sentence.
 
     >>> score = parse_score([[2, 0, 2]], [["nsubj", "root", "punct"]], [[2, 0, 1]], [["nsubj:pass", "root", "punct"]])
-    >>> round(score.las, 1), score.las_no_punct
+    >>> round(score.value("las"), 1), score.value("las_no_punct")
     (66.7, 100.0)
 
     Args:
-        gold_heads: The head of each word of each sentence, as in CoNLL-U: words count from 1, 0 is the root.
-        gold_labels: Their relations.
-        heads: The predicted heads. They need not be a tree.
-        labels: The predicted relations.
+        gold_heads: Head of each word of each sentence, as in CoNLL-U: words are numbered from 1, 0 is the root.
+        gold_labels: Relation of each word.
+        heads: Predicted heads; not necessarily trees.
+        labels: Predicted relations.
         relations: Whether subtypes of relations count.
 
     Raises:
-        InputError: A sentence or a word has no counterpart, or a head is not in the sentence.
+        InputError: Numbers of sentences or words differ, or a head is not in the sentence.
     """
     sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
     if len(set(sizes)) > 1:
@@ -131,7 +118,7 @@ def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Re
     """Compare two treebanks with the same sentences.
 
     Raises:
-        InputError: They do not have the same words.
+        InputError: The words differ.
     """
     pairs = []
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):

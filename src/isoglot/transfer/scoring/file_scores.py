@@ -15,9 +15,8 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.scoring.attachment import Relations, tree_score
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.scoring.spans import Repair, repaired
-from isoglot.transfer.tasks.examples import Passage, text_of
-from isoglot.transfer.tasks.ner import Entities
-from isoglot.transfer.tasks.parsing import scores_of
+from isoglot.transfer.tasks.tagging import Entities
+from isoglot.transfer.tasks.task import Passage, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,12 +44,12 @@ class FileScore:
     def remark(self) -> str | None:
         """Remark about the predictions for the reader of the scores, if any."""
         if self.repair == "wu2020":
-            return f"Tags repaired by the rule of Wu et al. (2020): {self._share} had no proper BIO tags"
+            return f"Tags repaired by the rule of Wu et al. (2020): {self._share} had invalid BIO tags"
         if self.repair == "none":
-            note = f"{self._share} have no proper BIO tags; repair=wu2020 repairs them" if self.malformed else ""
+            note = f"{self._share} have invalid BIO tags; repair=wu2020 repairs them" if self.malformed else ""
             return f"Tags scored as they are, as by conlleval{note and f': {note}'}"
         if self.malformed:
-            return f"The heads of {self._share} are no tree with one root; scored as they are, word by word"
+            return f"The heads of {self._share} are not a tree with one root; words are scored independently"
         return None
 
     @property
@@ -83,16 +82,16 @@ def score_files(
     """Score predictions against gold.
 
     Args:
-        task: What was predicted; says how both files are read and scored.
-        gold: The file with the correct labels.
-        predicted: The file with the predicted ones.
-        language: Language of both.
+        task: The task, which reads and scores both files.
+        gold: File with the correct labels.
+        predicted: File with the predicted labels.
+        language: Language of both files.
         relations: For parsing: whether subtypes of relations (``nsubj:pass``) count.
-        repair: For entities: what is done to predicted tags that are no proper BIO.
+        repair: For entities: whether invalid BIO tags are repaired.
 
     Raises:
-        ConfigError: Tags are to be repaired in a task without entities.
-        InputError: A file is malformed, empty, or the two do not have the same words.
+        ConfigError: Tags of a task without entities are to be repaired.
+        InputError: A file is malformed or empty, or the words differ.
         StorageError: A file cannot be read.
     """
     entities = isinstance(task, Entities)
@@ -109,7 +108,7 @@ def score_files(
         except InputError as error:
             error.file = error.file or str(predicted)
             raise
-        scores, sentences, malformed = scores_of(found), len(found.counts_N6), found.no_tree
+        scores, sentences, malformed = found.scores, len(found.counts_N6), found.no_tree
     else:
         expected, given = task.read(gold, language), task.read(predicted, language)
         for number, (one, other) in enumerate(zip_longest(expected.examples, given.examples), start=1):

@@ -13,8 +13,9 @@ Shape legend: ``N`` sentences, ``S`` seeds, ``U`` different rows of counts, ``R`
 
 from __future__ import annotations
 
+import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy as np
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.metrics import Interval, drawn_counts
+from isoglot.retrieve.simultaneous_intervals import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ DRAWS = 10_000
 LEVEL = 0.95
 # Draws are made in blocks, so that no matrix is larger than 16 MiB.
 _BLOCK = 2**21
-# Where so many sentences share a row of counts, drawing how often each row comes is faster than drawing sentences.
+# If this many sentences share a row of counts, sampling the frequency of each row is faster than sampling sentences.
 _ROWS_TO_COUNT = 16
 
 
@@ -77,18 +79,14 @@ class PairedComparison:
     difference: Interval
     """Positive if the first is better; interval by paired bootstrap."""
     p: float
-    """Two-sided p-value by approximate randomization, not corrected for multiple tests
-    (:func:`isoglot.retrieve.simultaneous_intervals.holm`)."""
+    """Two-sided p-value by approximate randomization."""
+    p_corrected: float = math.nan
+    """p-value after Holm's correction over all comparisons; NaN for a single one."""
 
     def facts(self) -> dict[str, Any]:
         """As a JSON object."""
-        found = self.difference
-        return {
-            "difference": round(found.value, 4),
-            "low": round(found.low, 4),
-            "high": round(found.high, 4),
-            "p": self.p,
-        }
+        found = {name: round(getattr(self.difference, name), 4) for name in ("value", "low", "high")}
+        return {"difference": found.pop("value"), **found, "p": self.p, "p_corrected": self.p_corrected}
 
 
 def estimate(
@@ -123,7 +121,7 @@ def estimate_runs(by_seed: Sequence[Sequence[np.ndarray]]) -> Estimate:
     The score is the mean over all runs; the deviation over seeds is that of each seed's mean.
 
     Args:
-        by_seed: For each seed, two counts a sentence (N × 2) of each of its runs, as :func:`estimate` takes them.
+        by_seed: For each seed, two counts per sentence (N × 2) of each of its runs.
 
     Raises:
         InputError: There is no sentence, or the runs have different ones.
@@ -178,8 +176,22 @@ def compare(
     return PairedComparison(_interval(difference, drawn_R, level), (1 + as_far) / (1 + draws))
 
 
+def compare_all(pairs: Sequence[tuple[Any, Any]]) -> list[PairedComparison]:
+    """Compare pairs of systems as :func:`compare` does, with p-values corrected over all pairs by Holm's method.
+
+    Args:
+        pairs: Counts per sentence of two systems, for each pair.
+
+    Raises:
+        InputError: As :func:`compare`.
+    """
+    found = [compare(one, other) for one, other in pairs]
+    corrected = holm([each.p for each in found]).tolist() if found else []
+    return [replace(each, p_corrected=p) for each, p in zip(found, corrected, strict=True)]
+
+
 def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
-    """The mean and the standard deviation of a system's scores over its seeds.
+    """Mean and standard deviation of scores over seeds.
 
     >>> spread_over_seeds([70.0, 72.0])
     SeedSpread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
@@ -197,9 +209,9 @@ def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
 
 
 def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generator) -> np.ndarray:
-    """Each seed's score on each drawn test set (R × S)."""
+    """Score of each seed on each bootstrap sample (R × S)."""
     rows_UC, times_U = np.unique(_flat(counts_SN2), axis=0, return_counts=True)
-    rows_NC = np.repeat(rows_UC, times_U, axis=0)  # in an order of their own, so that draws do not depend on the file's
+    rows_NC = np.repeat(rows_UC, times_U, axis=0)  # sorted, so that draws do not depend on the order of the file
     sentences = len(rows_NC)
     drawn_RC = np.empty((draws, rows_NC.shape[1]))
     few = _ROWS_TO_COUNT * len(rows_UC) < sentences
@@ -216,16 +228,16 @@ def _drawn_scores(counts_SN2: np.ndarray, draws: int, stream: np.random.Generato
 def _exchanged_differences(
     one_SN2: np.ndarray, other_SN2: np.ndarray, draws: int, stream: np.random.Generator
 ) -> np.ndarray:
-    """The difference of scores in each draw, in which half the sentences have their outputs exchanged (R).
+    """Difference of scores in each draw, in which the outputs of half of the sentences are exchanged (R).
 
-    What one system has in a draw is what the other had before, and the differences of the sentences it keeps.
+    The counts of a system in a draw are those of the other, plus the differences of the sentences it keeps.
     """
     total_C = _flat(one_SN2 + other_SN2).sum(axis=0)
     differences_NC = _flat(one_SN2 - other_SN2)
     differences_NC = differences_NC[differences_NC.any(axis=1)]
     first_RC = np.tile(_flat(other_SN2).sum(axis=0), (draws, 1))
     sentences = len(differences_NC)
-    bytes_a_draw = 8 * -(-sentences // 64)  # whole numbers of the generator, so that blocks do not change the draws
+    bytes_a_draw = 8 * -(-sentences // 64)  # whole 64-bit words, so that draws do not depend on blocks
     for block in _blocks(draws, max(sentences, 1)):
         size = block.stop - block.start
         bits = np.frombuffer(stream.bytes(size * bytes_a_draw), np.uint8).reshape(size, bytes_a_draw)
@@ -236,7 +248,7 @@ def _exchanged_differences(
 
 
 def _flat(counts_SN2: np.ndarray) -> np.ndarray:
-    """All of a sentence's counts in one row (N × C)."""
+    """All counts of a sentence in one row (N × C)."""
     return np.moveaxis(counts_SN2, 1, 0).reshape(counts_SN2.shape[1], -1)
 
 
@@ -246,14 +258,14 @@ def _blocks(draws: int, width: int) -> list[slice]:
 
 
 def _ratios(sums: np.ndarray) -> np.ndarray:
-    """100 times the first count by the second (… × 2); 0 where there is nothing to divide by."""
+    """100 times the ratio of two counts (… × 2); 0 if the second is 0."""
     bottom = sums[..., 1]
     ratios: np.ndarray = 100 * np.divide(sums[..., 0], bottom, out=np.zeros(bottom.shape), where=bottom != 0)
     return ratios
 
 
 def _differences(scores: np.ndarray, seeds: int) -> np.ndarray:
-    """The mean over the first system's seeds less that over the second's (… × 2S)."""
+    """Mean over the seeds of the first system minus that of the second (… × 2S)."""
     difference: np.ndarray = scores[..., :seeds].mean(axis=-1) - scores[..., seeds:].mean(axis=-1)
     return difference
 

@@ -1,8 +1,8 @@
 """Entity spans of BIO tags, their repair, and span F1 as by conlleval.
 
-A tag is ``O``, ``B-X`` or ``I-X``. A span begins at every B, and at an I whose kind is not that of the span it would go
-on with; so tags that are no proper BIO are spans too, the same ones as in CoNLL 2000's ``conlleval`` and in ``seqeval``
-as it comes. Scores are from 0 to 100.
+A tag is ``O``, ``B-X`` or ``I-X``. A span begins at every B, and at an I whose type differs from that of the span
+before it. So invalid BIO sequences have spans too, the same as in CoNLL 2000's ``conlleval`` and by default in
+``seqeval``. Scores are from 0 to 100.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Repair = Literal["none", "wu2020"]
-"""``none``: tags as they are, as conlleval and seqeval score them; ``wu2020``: made proper BIO by :func:`repaired`."""
+"""``none``: tags are scored as they are, as by conlleval and seqeval; ``wu2020``: :func:`repaired` tags are scored."""
 
 
 class EntitySpan(NamedTuple):
@@ -61,27 +61,12 @@ class SpanScore:
     counts_N3: np.ndarray
     """Numbers of correct, gold and predicted spans of each sentence."""
     by_kind: dict[str, SpanCounts]
-    """Of each kind that is in the gold or was predicted, in alphabetical order."""
+    """Counts of each gold or predicted type, in alphabetical order."""
 
     @property
     def counts(self) -> SpanCounts:
         """All spans together."""
         return SpanCounts(*(int(count) for count in self.counts_N3.sum(axis=0)))
-
-    @property
-    def precision(self) -> float:
-        """Share of predicted spans that are correct."""
-        return self.counts.precision
-
-    @property
-    def recall(self) -> float:
-        """Share of gold spans that are found."""
-        return self.counts.recall
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
-        return self.counts.f1
 
     @property
     def ratio_N2(self) -> np.ndarray:  # noqa: N802 - a shape, as in all names of arrays
@@ -91,7 +76,7 @@ class SpanScore:
 
 
 def spans(tags: Sequence[str]) -> list[EntitySpan]:
-    """The spans of one sentence, from left to right.
+    """Spans of one sentence, from left to right.
 
     >>> [tuple(span) for span in spans(["B-PER", "I-PER", "O", "I-LOC", "I-ORG"])]
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'ORG')]
@@ -123,7 +108,7 @@ def repaired(tags: Sequence[str]) -> list[str]:
         InputError: A tag is not a BIO tag.
     """
     result = list(tags)
-    kind = ""  # of the run to the right of where we are
+    kind = ""  # type of the span to the right
     for place in range(len(tags) - 1, -1, -1):
         tag = tags[place]
         kind = kind or _kind(tag)
@@ -140,15 +125,15 @@ def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     """Compare the tags of a test set, sentence by sentence.
 
     >>> score = span_score([["B-PER", "I-PER", "O"], ["B-LOC"]], [["B-PER", "O", "O"], ["B-LOC"]])
-    >>> score.f1, score.by_kind["LOC"].f1
+    >>> score.counts.f1, score.by_kind["LOC"].f1
     (50.0, 100.0)
 
     Args:
-        gold: The right tags of each sentence.
-        predicted: As many, word for word. They are scored as they are: :func:`repaired` is a choice of its own.
+        gold: Correct tags of each sentence.
+        predicted: Predicted tags of each sentence; scored as they are, without repair.
 
     Raises:
-        InputError: A sentence or a word has no counterpart, or a tag is not a BIO tag.
+        InputError: Numbers of sentences or words differ, or a tag is not a BIO tag.
     """
     if len(gold) != len(predicted):
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isoglot.core.errors import ConfigError
@@ -10,19 +11,81 @@ from isoglot.languages.builtin import builtin_languages
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task
+    from isoglot.transfer.tasks.task import Data, Task
 
 EXAMPLES = 2000
 """Default number of built-in training examples."""
 
 
 class Splits(NamedTuple):
-    """Examples by language: to train on, to choose epochs and settings by, and to test on."""
+    """Examples by language: to train on, to select epochs and settings, and to test on."""
 
     train: Mapping[str, Data[Any]]
     dev: Mapping[str, Data[Any]]
     test: Mapping[str, Data[Any]]
+
+    def files(self) -> list[Path]:
+        """Files that the examples were read from."""
+        return [Path(data.file) for some in self for data in some.values() if data.file]
+
+
+def read_splits(
+    task: Task[Any],
+    train: Mapping[str, Path],
+    dev: Mapping[str, Path],
+    test: Mapping[str, Path],
+    count: int | None = None,
+) -> Splits:
+    """Read examples from a file per language: the first of those to train on, and all others.
+
+    Args:
+        task: The task.
+        train: Files of training examples.
+        dev: Files of dev examples.
+        test: Files of test examples.
+        count: Maximum number of training examples. Default: all.
+
+    Raises:
+        InputError: A file is malformed.
+        StorageError: A file cannot be read.
+    """
+    own, *others = ({code: task.read(path, code) for code, path in some.items()} for some in (train, dev, test))
+    return Splits({code: data if count is None else data.head(count) for code, data in own.items()}, *others)
+
+
+def mapped_splits(
+    task: Task[Any], given: Splits, known: Sequence[str], others: Sequence[str], count: int | None = None
+) -> Splits:
+    """Examples of map transfer: all those of the user, or built-in ones.
+
+    The training language of built-in examples is one that the first model knows and that no other model has.
+
+    Args:
+        task: The task.
+        given: Examples of the user, for training, dev and test, or none at all.
+        known: Languages that the first model knows.
+        others: Languages of the other models.
+        count: Number of built-in training examples.
+
+    Raises:
+        ConfigError: Examples of the user are incomplete, or the first model knows no other built-in language.
+    """
+    missing = [name for name, some in zip(("training", "dev", "test"), given, strict=True) if not some]
+    if not missing:
+        return given
+    if len(missing) < 3:
+        remedy = "give training, dev and test examples, or none of them"
+        raise ConfigError(f"there are no {missing[0]} examples", remedy=remedy, code="config.missing-option")
+    own = [code for code in builtin_languages(known) if code not in others]
+    if not own:
+        raise ConfigError(
+            "the model knows no built-in language but those of other models",
+            remedy="give files of training, dev and test examples",
+            code="config.built-in-language",
+        )
+    source = training_language(own)
+    spaced = any("-x-" in code for code in (source, *others))
+    return builtin_splits(task, source, (source, *others), count, spaced=spaced)
 
 
 def builtin_splits(
@@ -64,9 +127,13 @@ def completed_splits(
         count: Number of built-in training examples.
 
     Raises:
-        ConfigError: Built-in examples are needed and the encoder knows none of their languages.
+        ConfigError: There are examples for training or dev only, or built-in examples are needed and the encoder knows
+            none of their languages.
     """
     train, dev, test = given
+    missing = {"dev": train and not dev, "test": train and not test and not languages, "training": dev and not train}
+    for name in (name for name, lacks in missing.items() if lacks):
+        raise ConfigError(f"there are no {name} examples", remedy="give them too", code="config.missing-option")
     if train and test and not languages:
         return given
     built_in = builtin_languages(known)

@@ -1,31 +1,42 @@
-"""Tasks with one label for a text or a pair of texts."""
+"""Tasks with one label for a text or a pair of texts: natural language inference and topics.
+
+:class:`Topic` is an example of a classification task: it defines how files are read, and optionally the line of a label
+for error messages. ``register`` makes a task available to ``isoglot transfer``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from isoglot.core.errors import InputError, shown
-from isoglot.transfer.tasks.examples import Passage
+from isoglot.languages.builtin import inference_examples, topic_examples
+from isoglot.text.formats.lines import read_lines
+from isoglot.text.formats.nli import numbered_inference, read_inference
 from isoglot.transfer.tasks.task import (
     IGNORED,
+    Data,
     Kind,
     Labels,
+    Passage,
     Task,
     TaskRow,
     TaskRows,
     TaskScores,
     accuracy,
     check_paired,
+    register,
 )
 from isoglot.transfer.tuning.heads import HeadConfig, LinearHead, PooledHead, TaskHead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from isoglot.transfer.tasks.examples import Data
+    from isoglot.languages.corpus import Split
     from isoglot.vocab.word_reader import Reader
 
 _MANY_LABELS = 20  # fewer are accepted for any number of examples
@@ -113,3 +124,65 @@ def truncated(texts: Sequence[np.ndarray], room: int) -> list[np.ndarray]:
         others = max((size for index, size in enumerate(sizes) if index != longest), default=0)
         sizes[longest] = max(others, sizes[longest] - (sum(sizes) - room)) if sizes[longest] > others else others - 1
     return [text[:size] for text, size in zip(texts, sizes, strict=True)]
+
+
+class Inference(Classification):
+    """Three labels for a pair of sentences."""
+
+    name: ClassVar[str] = "nli"
+    title: ClassVar[str] = "natural language inference"
+    texts: ClassVar[int] = 2
+
+    def read(self, path: str | Path, language: str) -> Data[Passage]:
+        """Read tab-separated premise, hypothesis and label, or the published XNLI files."""
+        found = read_inference(path, language=language)
+        return Data([Passage((pair.premise, pair.hypothesis), pair.label) for pair in found], str(path))
+
+    def line_of(self, path: str, example: int, place: int) -> int | None:
+        """Line of a pair; unknown in a file of several languages."""
+        opening = next(read_lines(path), (0, ""))[1].lower().split("\t")
+        if ".jsonl" in path or "language" in opening:
+            return None
+        return next(islice((number for number, _ in numbered_inference(path)), example, None), None)
+
+    def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
+        """Pairs of built-in sentences, a third of each label."""
+        found = inference_examples(language, split, count, seed=seed, spaced=spaced)
+        return Data([Passage(texts, label) for texts, label in found])
+
+
+class Topic(Classification):
+    """One of any number of topics."""
+
+    name: ClassVar[str] = "topic"
+    title: ClassVar[str] = "topic classification"
+
+    def read(self, path: str | Path, language: str) -> Data[Passage]:
+        """Read one tab-separated text and topic per line."""
+        return Data([self._passage(line, path, number) for number, line in read_lines(path)], str(path))
+
+    def line_of(self, path: str, example: int, place: int) -> int | None:
+        """Line of an example: every line is one."""
+        return example + 1
+
+    def builtin(self, language: str, split: Split, count: int, *, seed: int = 0, spaced: bool = False) -> Data[Passage]:
+        """Sentences about one of twenty topics."""
+        found = topic_examples(language, split, count, seed=seed, spaced=spaced)
+        return Data([Passage((text,), topic) for text, topic in found])
+
+    @staticmethod
+    def _passage(line: str, path: str | Path, number: int) -> Passage:
+        text, tab, topic = line.rpartition("\t")
+        if not tab or not text.strip() or not topic.strip():
+            raise InputError(
+                f"expected a tab-separated text and topic, found {shown(line)}",
+                remedy="write both with a tab between them",
+                code="input.malformed-line",
+                file=path,
+                line=number,
+            )
+        return Passage((text,), topic.strip())
+
+
+register(Inference())
+register(Topic())

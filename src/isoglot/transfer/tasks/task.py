@@ -1,4 +1,6 @@
-"""Base class of tasks: reading, labels, rows of an encoder, scoring; and the registry.
+"""Base class of tasks (reading, labels, rows of an encoder, scoring), their examples, and the registry.
+
+An example is a passage with a label, words with tags, or words with a tree. Predictions are examples too.
 
 There are three kinds, :mod:`~isoglot.transfer.tasks.classification`, :mod:`~isoglot.transfer.tasks.tagging` and
 :mod:`~isoglot.transfer.tasks.parsing`; a task of your own is a small file that defines reading and scoring::
@@ -15,17 +17,19 @@ head and its relation), ``S`` examples.
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
-from isoglot.transfer.tasks.examples import Data, ExampleT
+from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
+    from isoglot.text.formats.conllu import Tree
     from isoglot.transfer.tuning.heads import HeadConfig, TaskHead
     from isoglot.vocab.word_reader import Reader
 
@@ -41,6 +46,107 @@ Unseen = Literal["refuse", "count"]
 """Labels that are not in training: an error, or counted as wrong."""
 IGNORED = -100
 """Target of positions without a loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One text, or a pair, and its label."""
+
+    texts: tuple[str, ...]
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        _refuse_string("texts", self.texts, "Passage((text,), label)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Words with tags."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    blanks: tuple[bool, ...] | None = None
+    """Whether a blank follows each word; None if unknown."""
+    tree: Tree | None = field(default=None, repr=False)
+    """The tree it was read from, if any."""
+
+    def __post_init__(self) -> None:
+        _refuse_string("words", self.words, "Tagged(tuple(words), tuple(tags))")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Words with heads (from 1; 0 is the root) and relations."""
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...] = ()
+    relations: tuple[str, ...] = ()
+    blanks: tuple[bool, ...] | None = None
+    tree: Tree | None = None
+    """The tree it was read from, if any."""
+
+    def __post_init__(self) -> None:
+        _refuse_string("words", self.words, "Parsed(tuple(words), tuple(heads), tuple(relations))")
+
+
+def _refuse_string(name: str, value: object, remedy: str) -> None:
+    """Refuse a string in place of a tuple of strings, which would be read character by character."""
+    if isinstance(value, str):
+        raise ConfigError(
+            f"{name} is the string {shown(value)}, not a tuple of strings",
+            remedy=f"write {remedy}",
+            code="config.malformed-option",
+        )
+
+
+ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)
+
+
+def text_of(example: Passage | Tagged | Parsed) -> tuple[str, ...]:
+    """Input of an example, without labels."""
+    return example.texts if isinstance(example, Passage) else example.words
+
+
+@dataclass(frozen=True)
+class Data(Generic[ExampleT]):
+    """Examples of one language, and the file they were read from, if any.
+
+    They are stored as a tuple, so the hash stays valid.
+    """
+
+    examples: Sequence[ExampleT]
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "examples", tuple(self.examples))
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the examples, computed once."""
+        digest = hashlib.sha256()
+        for example in self.examples:
+            digest.update(repr(example).encode("utf-8", "surrogatepass") + b"\n")
+        return digest.hexdigest()
+
+    @cached_property
+    def texts(self) -> frozenset[tuple[str, ...]]:
+        """Distinct inputs of the examples, computed once."""
+        return frozenset(map(text_of, self.examples))
+
+    def head(self, count: int) -> Data[ExampleT]:
+        """The first N examples."""
+        return Data(self.examples[:count], self.file)
+
+
+ValueT = TypeVar("ValueT")
+
+
+def by_code(data: Mapping[str, ValueT]) -> dict[str, ValueT]:
+    """Values by canonical language code."""
+    return {language_code(code): value for code, value in data.items()}
 
 
 @dataclass(frozen=True)
@@ -144,9 +250,7 @@ class Task(ABC, Generic[ExampleT]):
         Raises:
             ConfigError: The task has no built-in examples, or the language has none.
         """
-        raise ConfigError(
-            f"there are no built-in examples for {self.name}", remedy="give files", code="config.built-in-language"
-        )
+        raise no_builtin(self.name)
 
     @abstractmethod
     def score(self, gold: Sequence[ExampleT], predicted: Sequence[ExampleT]) -> TaskScores:
@@ -241,6 +345,12 @@ class Task(ABC, Generic[ExampleT]):
         return found
 
 
+def no_builtin(task: str) -> ConfigError:
+    """Error of a task without built-in examples."""
+    problem = f"there are no built-in examples for {task}"
+    return ConfigError(problem, remedy="give files", code="config.built-in-language")
+
+
 def accuracy(right: Sequence[int], whole: Sequence[int]) -> TaskScores:
     """Accuracy from the number of correct and of all labels of each example."""
     import numpy as np
@@ -265,7 +375,7 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
 
 # --- registry: built-in tasks are imported on first use; the file of a user's task calls register ---
 
-_HOMES = {"nli": "nli", "ner": "ner", "parse": "parsing", "pos": "pos", "topic": "topic"}
+_HOMES = {"nli": "classification", "topic": "classification", "ner": "tagging", "pos": "tagging", "parse": "parsing"}
 _REGISTERED: dict[str, Task[Any]] = {}
 
 

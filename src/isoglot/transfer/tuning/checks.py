@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.edits import check_layer
-from isoglot.transfer.tasks.examples import text_of
+from isoglot.transfer.tasks.task import text_of
 from isoglot.transfer.tuning.tunable import tunable
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task
+    from isoglot.transfer.tasks.task import Data, Task
     from isoglot.transfer.tuning.config import TuneConfig
 
 NEARLY_ALL = 0.9
@@ -26,7 +25,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     """Check that settings fit an encoder and a task.
 
     Raises:
-        ConfigError: One does not.
+        ConfigError: A setting does not fit.
     """
     tunable(encoder, config.tune, config.freeze, config.frozen)
     if config.layer is not None:
@@ -115,17 +114,30 @@ def tell_in_training(
     return found
 
 
-def refuse_training_data(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]], name: str) -> None:
-    """Check that dev or test data are not the training data.
+def check_examples(
+    task: Task[Any],
+    train: Mapping[str, Data[Any]],
+    dev: Mapping[str, Data[Any]],
+    test: Mapping[str, Data[Any]],
+    config: TuneConfig,
+    *,
+    allow_leak: bool,
+) -> None:
+    """Check that labels of dev and test data are in training, and that nearly all of their examples are not.
 
     Raises:
-        InputError: Nearly all examples of a language are in training.
+        InputError: A label is not in training and the task refuses it, or nearly all examples of a language are in
+            training and this is not allowed.
     """
-    for code, count in in_training(train, data).items():
-        if count >= NEARLY_ALL * len(data[code]):
-            raise InputError(
-                f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
-                remedy="use other data, or allow the leak",
-                code="input.leak",
-                file=data[code].file,
-            )
+    labels = task.learned_labels(train.values())
+    for some in (*dev.values(), *test.values()):
+        task.unseen_labels(some, labels, config.unseen_labels)
+    for name, data in () if allow_leak else (("dev", dev), ("test", test)):
+        for code, count in in_training(train, data).items():
+            if count >= NEARLY_ALL * len(data[code]):
+                raise InputError(
+                    f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
+                    remedy="use other data, or allow the leak",
+                    code="input.leak",
+                    file=data[code].file,
+                )

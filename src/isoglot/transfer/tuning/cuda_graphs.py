@@ -1,13 +1,13 @@
-"""A few shapes that hold all batches, so that few have to be recorded, with as little padding as so few allow.
+"""Forward and backward passes as CUDA graphs, captured once per batch shape and replayed afterwards.
+
+A fine-tuning step consists of hundreds of small operations, and launching them takes the host longer than a fast GPU
+needs to run them. A CUDA graph is launched as one operation. Its tensors have fixed addresses: row indices of a batch
+are copied into the tensor of the captured one, and gradients appear in the same tensors.
+
+Batches are padded to one of a few shapes, chosen for minimal padding, so that few graphs are captured.
 
 >>> widths([10, 10, 11, 30, 31, 90], most=3)
 [16, 32, 96]
-
-Forward and back of a step, recorded on a GPU once for every shape and played back from then on.
-
-A step of fine-tuning is some hundreds of small operations, and it takes the host longer to give them to a fast GPU than
-the GPU to do them. A recording (a CUDA graph) is given to it as one. In it everything lies where it lay before: the
-numbers of a batch's rows are written to where those of the first one were, and gradients come out in the same tensors.
 
 Shapes: ``B`` rows.
 """
@@ -20,34 +20,34 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError
-from isoglot.transfer.tuning.stored_rows import Shape
+from isoglot.transfer.tuning.batches import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from torch import nn
 
-    from isoglot.transfer.tuning.stored_rows import StoredRows
+    from isoglot.transfer.tuning.batches import StoredRows
 
 MOST = 8
-"""Shapes of a language's batches, each of which is recorded for itself. In batches of 32 of isoglot-mini's pieces, the
-tokens of WikiAnn and of UD English-EWT become 1.38 and 1.27 times as many with padding; 1.70 and 1.75 with three
-shapes, 1.35 and 1.24 with as many as there are."""
-_STEP = 8  # what tensor cores like
+"""Maximum number of batch shapes per language, each captured separately. In batches of 32 with isoglot-mini's
+tokenizer, padding multiplies the tokens of WikiAnn and UD English-EWT by 1.38 and 1.27; with three shapes by 1.70 and
+1.75, with any number by 1.35 and 1.24."""
+_STEP = 8  # multiple that tensor cores prefer
 
 
 def widths(sizes: Sequence[int] | np.ndarray, *, most: int = MOST) -> list[int]:
-    """So many widths at most, multiples of 8, that hold all sizes with the fewest columns in all.
+    """Choose widths, multiples of 8, that minimize the total padded size of all rows.
 
     Exact, by dynamic programming over the multiples of 8 that occur.
 
     Args:
-        sizes: Of the rows.
-        most: How many widths.
+        sizes: Lengths of the rows.
+        most: Maximum number of widths.
     """
     found_U, counts_U = np.unique(-(-np.asarray(sizes) // _STEP) * _STEP, return_counts=True)
-    before = np.concatenate([[0], np.cumsum(counts_U)])  # rows narrower than each
-    # cost[i]: of the first i different sizes with the widths so far; chosen: where the last width's sizes begin.
+    before = np.concatenate([[0], np.cumsum(counts_U)])  # number of narrower rows
+    # cost[i]: total size of the first i distinct sizes with the widths so far.
     cost = np.where(np.arange(len(found_U) + 1) > 0, np.inf, 0.0)
     history: list[np.ndarray] = []
     for _ in range(min(most, len(found_U))):
@@ -65,13 +65,13 @@ def widths(sizes: Sequence[int] | np.ndarray, *, most: int = MOST) -> list[int]:
 
 
 class Shapes:
-    """The shapes of one language's batches.
+    """Batch shapes of one language.
 
     Args:
         stored: The rows.
-        rows: Of a batch.
-        tokens: Of a batch, instead.
-        most: How many shapes.
+        rows: Number of rows per batch.
+        tokens: Maximum number of tokens per batch; replaces ``rows``.
+        most: Maximum number of shapes.
     """
 
     def __init__(self, stored: StoredRows, *, rows: int, tokens: int | None, most: int = MOST) -> None:
@@ -86,37 +86,38 @@ class Shapes:
             self.all.append(Shape(min(most_rows, len(stored)), size, places))
 
     def of(self, numbers: Sequence[int]) -> Shape:
-        """The shape that holds some rows."""
+        """Smallest shape for some rows."""
         longest = int(self.stored.sizes[np.asarray(numbers)].max())
         return next(shape for shape in self.all if longest <= shape.tokens)
 
     def width(self, size: int) -> int:
-        """What a row of so many tokens is padded to."""
+        """Width that a row of some length is padded to."""
         return next(shape.tokens for shape in self.all if size <= shape.tokens)
 
 
 if TYPE_CHECKING:
     Backward = Callable[[torch.Tensor, str, Shape], torch.Tensor]
-    """The loss of the rows with these numbers, of a language, padded to a shape; it adds to the gradients there are."""
+    """Returns the loss of rows of a language, padded to a shape, and adds to the gradients."""
 
 
 class Recording(NamedTuple):
-    """One shape's step."""
+    """Captured step of one shape."""
 
     graph: torch.cuda.CUDAGraph
     rows_B: torch.Tensor
-    """Which rows it reads, on the device."""
+    """Row indices that it reads, on the device."""
     loss: torch.Tensor
-    """Where its loss comes out."""
+    """Its loss after a replay."""
 
 
 class Recorder:
-    """The same function, played back where it was met before.
+    """Runs a function, from its third call with a shape on as a CUDA graph.
 
-    Chance is drawn anew every time: a recording takes torch's seed as it is when it is played.
+    The first call runs normally and the second captures the graph. Random numbers differ between replays, because a
+    graph reads the current seed of torch.
 
     Args:
-        parameters: Whatever the function gives gradients to.
+        parameters: Parameters that the function computes gradients for.
         device: The GPU.
     """
 
@@ -128,38 +129,38 @@ class Recorder:
         self.recordings: dict[tuple[str, Shape], Recording | None] = {}
 
     def __call__(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
-        """The loss, and gradients in the parameters, which must have none.
+        """Return the loss and set the gradients of the parameters, which must be None.
 
         Args:
-            backward: What is recorded, the same in every call. It must not wait for the device. It is not kept: whoever
-                has this recorder would be kept with it.
-            rows_B: The numbers of rows, on the device.
-            language: Their language.
-            shape: What they are padded to.
+            backward: The function, the same in every call. It must not synchronize with the device. No reference to it
+                is kept, which would be circular.
+            rows_B: Row indices, on the device.
+            language: Language of the rows.
+            shape: Shape that they are padded to.
 
         Raises:
-            ConfigError: The function waits for the device.
+            ConfigError: The function synchronizes with the device.
         """
         key = language, shape
         if key not in self.recordings:
             self.recordings[key] = None
-            return self._plainly(backward, rows_B, language, shape)
+            return self._run(backward, rows_B, language, shape)
         found = self.recordings[key]
         if found is None:
-            found = self.recordings[key] = self._recorded(backward, rows_B, language, shape)
+            found = self.recordings[key] = self._capture(backward, rows_B, language, shape)
         found.rows_B.copy_(rows_B)
         found.graph.replay()
-        self._put(language)
+        self._set_gradients(language)
         return found.loss.clone()
 
-    def _plainly(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
-        """The first time: libraries load, choose their kernels and take memory, none of which can be recorded."""
+    def _run(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
+        """Run normally: libraries are loaded, kernels chosen and memory allocated, none of which can be captured."""
         now = torch.cuda.current_stream(self.stream.device)
         self.stream.wait_stream(now)
         with torch.cuda.stream(self.stream):
             loss = backward(rows_B, language, shape)
         now.wait_stream(self.stream)
-        if language not in self.reached:  # What it does not reach has no gradients, also later.
+        if language not in self.reached:  # parameters that it does not use never have gradients
             found = [parameter.grad for parameter in self.parameters]
             self.reached[language] = [gradient is not None for gradient in found]
             self.gradients = [
@@ -167,9 +168,9 @@ class Recorder:
             ]
         return loss
 
-    def _recorded(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> Recording:
+    def _capture(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> Recording:
         rows_B, graph = rows_B.clone(), torch.cuda.CUDAGraph()
-        self._put(language)
+        self._set_gradients(language)
         held = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         try:
             with torch.cuda.graph(graph, pool=self.pool, stream=self.stream):
@@ -179,13 +180,13 @@ class Recorder:
             raise
         except RuntimeError as error:
             raise ConfigError(
-                f"a step cannot be recorded on the GPU: {str(error).splitlines()[0]}",
+                f"the training step cannot be captured as a CUDA graph: {str(error).splitlines()[0]}",
                 remedy="set cuda_graphs=off",
                 code="config.not-supported",
             ) from error
         return Recording(graph, rows_B, loss)
 
-    def _put(self, language: str) -> None:
-        """The gradients that a language reaches to their parameters."""
+    def _set_gradients(self, language: str) -> None:
+        """Assign gradients to the parameters that a language uses."""
         for parameter, gradient, reached in zip(self.parameters, self.gradients, self.reached[language], strict=True):
             parameter.grad = gradient if reached else None

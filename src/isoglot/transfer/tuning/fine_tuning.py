@@ -1,10 +1,10 @@
-"""Fine-tuning, from top to bottom: labels, rows, trainable parameters, optimizer, resume, epochs, the best one.
+"""Fine-tuning, from top to bottom: labels, rows, trainable parameters, optimizer, resume, epochs, the best epoch.
 
-Everything random in a step is a function of the seed and the step, and an epoch's order one of the seed and the epoch:
-a run that is killed and resumed goes on from its last whole epoch and ends, on the CPU, with the bits of one that was
-not. The encoder it is given stays as it was.
+Random numbers are a function of seed and step, and the order of examples of seed and epoch: a run that is killed and
+resumed continues from its last complete epoch and ends, on the CPU, with identical weights. The given encoder is not
+changed.
 
-Shapes: ``B`` rows, ``W`` places, ``D`` hidden size.
+Shapes: ``B`` rows, ``W`` positions, ``D`` hidden size.
 """
 
 from __future__ import annotations
@@ -19,22 +19,19 @@ from torch import nn
 
 from isoglot.core.errors import InputError, NumericError
 from isoglot.core.folders import remove_folder
-from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted, rate
 from isoglot.core.rng import derive_seed
 from isoglot.pretrain.optimizer import Optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluation_mode, row_length
-from isoglot.transfer.tuning.batches import epoch_batches
+from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tuning.batches import StoredRows, epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
-from isoglot.transfer.tuning.kept_epochs import KeptEpochs
-from isoglot.transfer.tuning.row_vectors import HeldVectors, RowVectors
-from isoglot.transfer.tuning.stored_rows import StoredRows
 from isoglot.transfer.tuning.tunable import tunable
-from isoglot.transfer.tuning.tuned_encoder import Tuned, autocast, copied
+from isoglot.transfer.tuning.tuned_encoder import HeldVectors, KeptEpochs, RowVectors, Tuned, autocast, copied
 from isoglot.transfer.tuning.tuned_folder import (
     check_begun,
     check_free,
@@ -52,17 +49,16 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Task as Work
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task, TaskRow
-    from isoglot.transfer.tuning.stored_rows import Shape
+    from isoglot.transfer.tasks.task import Data, Task, TaskRow
+    from isoglot.transfer.tuning.batches import Shape
 
-_NOTED = 20  # steps between two looks at the loss
+_NOTED = 20  # steps between two reports of the loss
 _MEANT = {
     "split": " (read in several windows)",
     "truncated": " (tokens that did not fit are not read)",
-    "cut apart": " (words that one token held together)",
-    "joined": " (words that are in one token with the word before)",
-    "unread": " (words of which the tokenizer read nothing)",
+    "cut apart": " (words that shared a token)",
+    "joined": " (words in the same token as the word before)",
+    "unread": " (words without a token)",
 }
 
 
@@ -84,26 +80,25 @@ def fine_tune(
 
     Args:
         encoder: Any encoder, on its device; it is not changed.
-        task: What to learn.
-        train: Examples of each language to learn from.
-        dev: Examples to choose an epoch by: those of the first training language decide. Others are scored too.
-        config: Every knob.
-        out: Folder of the run: a checkpoint per epoch, and the result. None: nothing is written.
-        source: The encoder's folder or name, by which one that is not ours is found again.
-        resume: Go on with the run in the folder.
-        held: Vectors of this encoder that runs before may have left, where only the head learns.
+        task: The task.
+        train: Training examples by language.
+        dev: Dev examples by language; those of the first training language select the epoch, others are only scored.
+        config: Settings.
+        out: Folder for checkpoints and the model. Default: nothing is written.
+        source: Folder or name of the encoder, to load it again if it is not an isoglot encoder.
+        resume: Resume the run in the folder.
+        held: Vectors of this encoder from earlier runs, used if only the head is trained.
         progress: Reports progress.
-        say: Told what the user should know: what was split or left out, labels that training does not have.
+        say: Called with remarks for the user: examples that were split or left out, labels that are not in training.
 
     Raises:
-        ConfigError: Settings that do not fit, a language the encoder does not have, or a folder with another run.
-        InputError: There is nothing to learn, or a label in dev that training does not have.
-        NumericError: The loss was not finite.
-        StorageError: The folder cannot be written to.
+        ConfigError: A setting is invalid, the encoder lacks a language, or the folder has another run.
+        InputError: There are no training examples, or a dev label is not in training and the task refuses it.
+        NumericError: The loss is not finite.
+        StorageError: The folder cannot be written.
     """
     config = config or TuneConfig()
-    train = {language_code(code): data for code, data in train.items()}
-    dev = {language_code(code): data for code, data in dev.items()}
+    train, dev = by_code(train), by_code(dev)
     folder = None if out is None else Path(out)
     identity: dict[str, Any] = {}
     if folder is not None:
@@ -126,18 +121,7 @@ def fine_tune(
 
 
 class TaskTrainer:
-    """A run: what it is made of, and how it goes.
-
-    Args:
-        encoder: What is built on.
-        task: What is learned.
-        train: Examples of each language.
-        dev: Examples to choose by.
-        config: Every knob.
-        out: The folder of the run, if any.
-        say: Told what the user should know.
-        held: Vectors that runs before may have left.
-    """
+    """State and training loop of a run; arguments as those of :func:`fine_tune`."""
 
     def __init__(
         self,
@@ -167,22 +151,12 @@ class TaskTrainer:
         self.rows = {code: self._rows(code, data) for code, data in train.items()}
         if not any(self.rows.values()):
             file = next((data.file for data in train.values() if data.file), None)
-            raise InputError(
-                "there is nothing to learn from",
-                remedy="give examples that are not empty",
-                code="input.empty",
-                file=file,
-            )
-        self.stored = {code: self._stored(rows) for code, rows in self.rows.items()}
-        self.vectors = {
-            code: RowVectors(self.tuned, rows, self.stored[code], code, held) for code, rows in self.rows.items()
-        }
+            remedy = "give examples that are not empty"
+            raise InputError("there are no training examples", remedy=remedy, code="input.empty", file=file)
+        self.stored, self.vectors = self._stored(self.rows, held)
         self.dev_rows = {code: self.tuned.rows(data.examples, code, purpose="test") for code, data in dev.items()}
-        self.dev_stored = {code: self._stored(found.rows) for code, found in self.dev_rows.items()}
-        self.dev_vectors = {
-            code: RowVectors(self.tuned, found.rows, self.dev_stored[code], code, held)
-            for code, found in self.dev_rows.items()
-        }
+        dev_rows = {code: found.rows for code, found in self.dev_rows.items()}
+        self.dev_stored, self.dev_vectors = self._stored(dev_rows, held)
         self.shapes: dict[str, Shapes] = {}
         self.recorder: Recorder | None = None
         if config.cuda_graphs == "auto" and self.device.type == "cuda" and own.is_capturable:
@@ -197,10 +171,10 @@ class TaskTrainer:
         self.out = out
         self.step = self.epoch = 0
 
-    # --- what it is made of ---
+    # --- setup ---
 
     def _parameters(self, names: Sequence[str]) -> dict[str, nn.Parameter]:
-        """What learns; nothing else has gradients."""
+        """Trainable parameters; all others have no gradients."""
         encoder, found = self.tuned.encoder, {}
         if isinstance(encoder, nn.Module) and not self.config.head_only:
             chosen = set(names)
@@ -212,26 +186,28 @@ class TaskTrainer:
 
     def _rows(self, code: str, data: Data[Any]) -> list[TaskRow]:
         found = self.tuned.rows(data.examples, code, purpose="learn")
-        told = {what: count for what, count in found.counts.items() if count}
-        if told:
-            self.say(f"train {code}: {len(data):,} examples; {events_in_words(told)}")
+        if told := events_in_words(found.counts):
+            self.say(f"train {code}: {len(data):,} examples; {told}")
         return found.rows
 
-    def _stored(self, rows: Sequence[TaskRow]) -> StoredRows:
+    def _stored(
+        self, rows: Mapping[str, Sequence[TaskRow]], held: HeldVectors | None
+    ) -> tuple[dict[str, StoredRows], dict[str, RowVectors]]:
+        """Rows on the device, and the vectors that the head reads."""
         encoder = self.tuned.encoder
-        return StoredRows(rows, encoder.vocabulary, row_length(encoder, self.config.max_length), self.device)
+        length = row_length(encoder, self.config.max_length)
+        stored = {code: StoredRows(some, encoder.vocabulary, length, self.device) for code, some in rows.items()}
+        return stored, {code: RowVectors(self.tuned, some, stored[code], code, held) for code, some in rows.items()}
 
     def _optimizer(self) -> Optimizer:
         config = self.config
-        groups = []
+        groups: list[dict[str, Any]] = []
         for part, peak in (("encoder.", config.encoder_learning_rate), ("head.", config.rate_of_head)):
             mine = [parameter for name, parameter in self.parameters.items() if name.startswith(part)]
-            for decay, some in (
-                (config.weight_decay, [p for p in mine if p.dim() > 1]),
-                (0.0, [p for p in mine if p.dim() <= 1]),
-            ):
-                if some:
-                    groups.append({"params": some, "peak": peak, "weight_decay": decay})
+            matrices, others = [p for p in mine if p.dim() > 1], [p for p in mine if p.dim() <= 1]
+            groups.append({"params": matrices, "peak": peak, "weight_decay": config.weight_decay})
+            groups.append({"params": others, "peak": peak, "weight_decay": 0.0})
+        groups = [group for group in groups if group["params"]]
         fused = self.device.type in ("cpu", "cuda", "mps")
         adam = torch.optim.AdamW(groups, lr=config.encoder_learning_rate, fused=fused)
         return Optimizer([adam], self.parameters, config.max_gradient_norm)
@@ -306,36 +282,31 @@ class TaskTrainer:
         for number, (code, numbers) in enumerate(batches):
             stored = self.stored[code]
             shape = self.shapes[code].of(numbers) if self.shapes else stored.shape(numbers)
+            set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
+            self.optimizer.clear()
+            loss = self.backward(stored.sent(numbers, shape), code, shape)
             progress = (self.epoch + number / len(batches)) / config.epochs
-            loss = self._step(stored.sent(numbers, shape), code, shape, progress)
+            self.optimizer.step(rate_factor(config.schedule, self.step + 1, progress))
+            self.step += 1
             total += loss
             tokens += int(stored.sizes[numbers].sum())
             work.advance(len(numbers))
             if number % _NOTED == 0 and number:
-                # Seldom: to look at a number is to wait for all that the device was given before.
+                # Rarely, because reading a number synchronizes with the device.
                 self._check(loss)
                 speed = rate(tokens, time.monotonic() - started)
                 work.note(f"epoch {self.epoch + 1} of {config.epochs}, loss {float(loss):.3f}, {speed} tokens/s")
         self._check(total)
         return float(total) / len(batches)
 
-    def _step(self, rows_B: torch.Tensor, code: str, shape: Shape, progress: float) -> torch.Tensor:
-        config = self.config
-        set_seed(self.device, derive_seed(config.seed, "fine-tune dropout", self.step))
-        self.optimizer.clear()
-        loss = self.backward(rows_B, code, shape)
-        self.optimizer.step(rate_factor(config.schedule, self.step + 1, progress))
-        self.step += 1
-        return loss
-
     def backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
-        """The loss of some rows, and its gradients, recorded where that pays."""
+        """Loss of some rows and its gradients, as a CUDA graph if possible."""
         if self.recorder is None:
             return self._backward(rows_B, code, shape)
         return self.recorder(self._backward, rows_B, code, shape)
 
     def _backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
-        """The loss of some rows, and its gradients; nothing here waits for the device."""
+        """Loss of some rows and its gradients, without synchronizing with the device."""
         batch = self.stored[code].cut(rows_B, shape)
         with autocast(self.device, self.config.precision):
             vectors_BWD = self.vectors[code].of(batch)
@@ -348,7 +319,7 @@ class TaskTrainer:
         if not bool(torch.isfinite(loss)):
             raise NumericError(
                 f"the loss is not finite in epoch {self.epoch + 1}",
-                remedy="lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start anew",
+                remedy="lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start again",
             )
 
     def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
@@ -388,7 +359,7 @@ class TaskTrainer:
         if self.out is not None:
             state = {"epoch": self.epoch, "steps": self.step, "history": self.tuned.history}
             self.checkpoints.save(self.epoch, weights, self.optimizer.state(), state)
-        self.kept.only(best)  # last: the checkpoint before, from which a killed run goes on, may need the others
+        self.kept.only(best)  # last: a killed run resumes from the checkpoint before, which may need the others
 
     def finish(self) -> Tuned:
         """Load the weights of the best epoch."""
@@ -408,7 +379,7 @@ def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
     """Describe counts of split or skipped examples.
 
     >>> events_in_words({"left out": 2, "cut apart": 1})
-    '2 left out, 1 cut apart (words that one token held together)'
+    '2 left out, 1 cut apart (words that shared a token)'
     """
     return ", ".join(f"{count:,} {what}{_MEANT.get(what, '')}" for what, count in counts.items() if count)
 
@@ -416,8 +387,8 @@ def events_in_words(counts: Mapping[str, int] | Counter[str]) -> str:
 def set_seed(device: torch.device, seed: int) -> None:
     """Seed torch's random number generators.
 
-    On the CPU by its own generator: ``torch.manual_seed`` would write the stack down for a GPU that never wakes up, and
-    that takes longer than a small layer.
+    On the CPU only its own generator: ``torch.manual_seed`` also records a stack trace for lazy CUDA initialization,
+    which takes longer than a small layer.
     """
     if device.type == "cpu":
         torch.default_generator.manual_seed(seed)

@@ -1,20 +1,10 @@
 """Task heads: from encoder vectors to labels, or to heads and relations of a tree.
 
-A head is given the vectors of the places it reads, and nothing else of a sentence: so they can be computed once and
-kept, where the encoder does not learn.
+A head sees only the vectors of the positions it reads, so they can be computed once if the encoder is frozen.
 
-Shapes: ``B`` rows, ``W`` places (first tokens, first subwords), ``D`` hidden size, ``C`` labels, ``K`` numbers of a
-place, ``A`` and ``E`` the sizes of arcs and relations.
-
-A head that reads whole texts: attention over their tokens, and a small classifier over what it has gathered.
-
-A static vector knows nothing of its neighbors, so the token in front cannot stand for a sentence as it does in an
-encoder. Here every token of a text has a weight, the weighted mean is the text, and for a pair the classifier sees the
-two, how far they are apart and where they agree (as Conneau et al. 2017 do). Any frozen encoder can have this head, so
-that it is compared with static vectors on the same terms.
-
-Shapes: ``B`` rows, ``W`` places (the tokens of all texts of a row), ``D`` hidden size, ``C`` labels, ``H`` weights of a
-token, ``P`` numbers of a text.
+Shapes: ``B`` rows, ``W`` positions (first tokens, first subwords, or all tokens of the texts of a row), ``D`` hidden
+size, ``C`` labels, ``K`` targets per position, ``A`` and ``E`` sizes of arcs and relations, ``H`` attention heads,
+``P`` size of a text vector.
 """
 
 from __future__ import annotations
@@ -54,11 +44,11 @@ class HeadConfig(Config):
     mlp_dropout: float = Field(0.33, ge=0, lt=1)
     """parsing and attention: dropout"""
     pool: Pool = "first"
-    """classification: what of a text is read: first (the special token in front) or attention (all its tokens)"""
+    """classification: positions of a text that are read: first (the first special token) or attention (all tokens)"""
     pool_size: int = Field(256, ge=1)
-    """attention: dimensions of a text, and of the hidden layer above"""
+    """attention: dimensions of a text vector, and of the hidden layer"""
     pool_heads: int = Field(4, ge=1)
-    """attention: weights of a token, each for its share of those numbers"""
+    """attention: number of attention heads"""
 
 
 class TaskHead(nn.Module):
@@ -81,39 +71,34 @@ class TaskHead(nn.Module):
         """Predictions for every position (B × W × K), on the CPU; undefined where the mask is False."""
 
     def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
-        """Rows with the places that this head reads: those of the task, unless it says otherwise."""
+        """Rows with the positions that this head reads; by default those of the task."""
         return rows
 
     def reset(self, seed: int) -> None:
-        """Initialize by name and seed: matrices normal with deviation 0.02, biases 0."""
+        """Initialize by name and seed: matrices by :meth:`fill`, biases 0."""
         with torch.no_grad():
             for name, parameter in self.named_parameters():
                 if parameter.dim() < 2:
                     parameter.zero_()
                     continue
-                chance = torch.Generator().manual_seed(derive_seed(seed, "head", name))
+                generator = torch.Generator().manual_seed(derive_seed(seed, "head", name))
                 values = torch.empty(parameter.shape)
-                self.fill(name, values, chance)
+                self.fill(name, values, generator)
                 parameter.copy_(values)
 
-    def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
-        """The initial values of a matrix."""
-        values.normal_(0.0, 0.02, generator=chance)
+    def fill(self, name: str, values: torch.Tensor, generator: torch.Generator) -> None:
+        """Fill a matrix with initial values; by default normal with deviation 0.02."""
+        values.normal_(0.0, 0.02, generator=generator)
 
 
-class LinearHead(TaskHead):
-    """A score for each label, linear in the vector of a place: on the first token, or on first subwords.
+class LabelHead(TaskHead):
+    """Base class of heads that score labels: one prediction and one target per position."""
 
-    Args:
-        width: Of the encoder.
-        labels: How many there are.
-        config: Its dropout.
-    """
-
-    def __init__(self, width: int, labels: int, config: HeadConfig) -> None:
-        super().__init__()
-        self.dropout = nn.Dropout(config.dropout)
-        self.scores = nn.Linear(width, labels)
+    @abstractmethod
+    def label_scores(
+        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Score of each label at each position, or at the first only (B × W × C or B × 1 × C)."""
 
     def loss(
         self,
@@ -123,30 +108,53 @@ class LinearHead(TaskHead):
         parts_BW: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Cross-entropy of the labels."""
-        scores_BWC = self.scores(self.dropout(vectors_BWD))
-        return cross_entropy(scores_BWC, targets_BWK[..., 0])
+        scores_BWC = self.label_scores(vectors_BWD, mask_BW, parts_BW)
+        return cross_entropy(scores_BWC, targets_BWK[:, : scores_BWC.shape[1], 0])
 
     @torch.no_grad()
     def decode(
         self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
     ) -> np.ndarray:
         """The label with the best score."""
-        best: np.ndarray = self.scores(vectors_BWD).argmax(dim=-1, keepdim=True).cpu().numpy()
+        scores_BWC = self.label_scores(vectors_BWD, mask_BW, parts_BW)
+        best: np.ndarray = scores_BWC.argmax(dim=-1, keepdim=True).cpu().numpy()
         return best
 
 
-class BiaffineHead(TaskHead):
-    """Deep biaffine attention (Dozat & Manning, 2017): every word scores every other, and the root, as its head.
-
-    The first place of a row is the root, for which the special token in front stands. Words are projected four times:
-    as heads and dependents, for arcs and for relations. A relation is scored for the gold head in training, and for the
-    head that was found in decoding.
+class LinearHead(LabelHead):
+    """Linear classifier of each position: the first token, or first subwords.
 
     Args:
-        width: Of the encoder.
-        relations: How many there are.
-        config: Its widths and dropouts.
-        root: The number of the relation of the word that hangs on the root, and of no other; None: any may be.
+        width: Hidden size of the encoder.
+        labels: Number of labels.
+        config: Dropout.
+    """
+
+    def __init__(self, width: int, labels: int, config: HeadConfig) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(config.dropout)
+        self.scores = nn.Linear(width, labels)
+
+    def label_scores(
+        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Scores of each label at each position (B × W × C)."""
+        scores_BWC: torch.Tensor = self.scores(self.dropout(vectors_BWD))
+        return scores_BWC
+
+
+class BiaffineHead(TaskHead):
+    """Deep biaffine attention (Dozat & Manning, 2017): every word scores every other word, and the root, as its head.
+
+    The first position of a row is the root, represented by the first special token. Words are projected four times: as
+    heads and as dependents, for arcs and for relations. Relations are scored for gold heads in training, and for
+    predicted heads in decoding.
+
+    Args:
+        width: Hidden size of the encoder.
+        relations: Number of relations.
+        config: Sizes and dropouts.
+        root: Index of the relation that only the root word has. Default: relations are not restricted.
     """
 
     def __init__(self, width: int, relations: int, config: HeadConfig, root: int | None = None) -> None:
@@ -157,29 +165,29 @@ class BiaffineHead(TaskHead):
         self.mlp_dropout = nn.Dropout(config.mlp_dropout)
         self.arc_head, self.arc_dependent = nn.Linear(width, arc), nn.Linear(width, arc)
         self.relation_head, self.relation_dependent = nn.Linear(width, relation), nn.Linear(width, relation)
-        # With a 1 behind the dependent: the bilinear form has the prior of each head in it.
+        # A 1 is appended to the dependent, so that the bilinear form includes a prior for each head.
         self.arcs = nn.Parameter(torch.zeros(arc + 1, arc))
         self.relations = nn.Parameter(torch.zeros(relations, relation + 1, relation + 1))
 
-    def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
-        """Forms start at 0, as in the paper, and projections orthogonal in expectation."""
+    def fill(self, name: str, values: torch.Tensor, generator: torch.Generator) -> None:
+        """Bilinear forms start at 0, as in the paper, and projections orthogonal in expectation."""
         if name in ("arcs", "relations"):
             values.zero_()
         else:
-            values.normal_(0.0, values.shape[1] ** -0.5, generator=chance)
+            values.normal_(0.0, values.shape[1] ** -0.5, generator=generator)
 
     def arc_scores(self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor) -> torch.Tensor:
-        """The score of each place (last) as the head of each (B x W x W); -inf for padding and for itself."""
+        """Score of each position (last axis) as the head of each other (B × W × W); -inf for padding and itself."""
         heads_BWA = self._inner(self.arc_head(vectors_BWD))
         dependents_BWA = _with_one(self._inner(self.arc_dependent(vectors_BWD)))
         scores_BWW = (dependents_BWA @ self.arcs) @ heads_BWA.transpose(1, 2)
         place_W = torch.arange(scores_BWW.shape[1], device=scores_BWW.device)
-        # Except the root's own: its row is never read, and must not be all -inf.
+        # Except that of the root, whose row is never read and must not be all -inf.
         itself_WW = (place_W[:, None] == place_W) & (place_W > 0)
         return scores_BWW.float().masked_fill(~mask_BW[:, None, :] | itself_WW, -torch.inf)
 
     def relation_scores(self, vectors_BWD: torch.Tensor, heads_BW: torch.Tensor) -> torch.Tensor:
-        """The score of each relation of every place to its head (B x W x C)."""
+        """Score of each relation of every position to its head (B × W × C)."""
         every_BWE = self._inner(self.relation_head(vectors_BWD))
         heads_BWE = _with_one(every_BWE.gather(1, heads_BW[..., None].expand(-1, -1, every_BWE.shape[-1])))
         dependents_BWE = _with_one(self._inner(self.relation_dependent(vectors_BWD)))
@@ -225,22 +233,25 @@ def _with_one(x_BWA: torch.Tensor) -> torch.Tensor:
 
 
 def cross_entropy(scores_BWC: torch.Tensor, targets_BW: torch.Tensor) -> torch.Tensor:
-    """Mean over the places with targets, 0 where there are none; float32, whatever products were computed in."""
+    """Mean over positions with targets, 0 without any; computed in float32."""
     scores = scores_BWC.float().flatten(0, 1)
     total = F.cross_entropy(scores, targets_BW.flatten(), ignore_index=IGNORED, reduction="sum")
     return total / (targets_BW != IGNORED).sum().clamp(min=1)
 
 
-class PooledHead(TaskHead):
-    """Texts by attention over their tokens, then one hidden layer and a score for each label.
+class PooledHead(LabelHead):
+    """Attention pooling of each text, one hidden layer, and a score for each label.
 
-    Vectors are normalized first, without parameters: neither their scale nor their offset says anything then.
+    A static vector does not depend on its neighbors, so the first token cannot represent a sentence. Here a text is the
+    attention-weighted mean of its tokens, and for a pair the classifier sees both texts, their absolute difference and
+    their product (Conneau et al. 2017). Any frozen encoder can have this head, for a fair comparison with static
+    vectors. Vectors are layer-normalized first, without parameters, so their scale and offset have no effect.
 
     Args:
-        width: Of the encoder.
-        labels: How many there are.
-        config: Its widths and dropouts.
-        texts: Of a row: 1, or 2 for a pair.
+        width: Hidden size of the encoder.
+        labels: Number of labels.
+        config: Sizes and dropouts.
+        texts: Number of texts per row: 1, or 2 for a pair.
     """
 
     def __init__(self, width: int, labels: int, config: HeadConfig, texts: int) -> None:
@@ -256,27 +267,27 @@ class PooledHead(TaskHead):
         self.scores = nn.Linear(inner, labels)
 
     def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
-        """Every token of every text is a place; what is to be learned stands at the first."""
+        """Every token of every text is a position; the target is at the first."""
         return replace(rows, rows=[_all_places(row, vocabulary.layout) for row in rows.rows])
 
-    def fill(self, name: str, values: torch.Tensor, chance: torch.Generator) -> None:
-        """All tokens weigh the same at first; the rest keeps the scale of what goes in."""
+    def fill(self, name: str, values: torch.Tensor, generator: torch.Generator) -> None:
+        """Attention starts uniform; other matrices keep the scale of their input."""
         if name == "attention.weight":
             values.zero_()
         else:
-            values.normal_(0.0, values.shape[1] ** -0.5, generator=chance)
+            values.normal_(0.0, values.shape[1] ** -0.5, generator=generator)
 
-    def text_scores(
+    def label_scores(
         self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
     ) -> torch.Tensor:
-        """The score of each label (B x C)."""
+        """Scores of each label (B × 1 × C)."""
         x_BWD = self.dropout(F.layer_norm(vectors_BWD, vectors_BWD.shape[-1:]))
         values_BWHQ = F.gelu(self.values(x_BWD)).unflatten(-1, (self.heads, -1))
         weights_BWH = self.attention(x_BWD).float()
         found = []
         for text in range(self.texts):
             here_BW1 = (mask_BW if parts_BW is None else mask_BW & (parts_BW == text))[..., None]
-            # Finite, for a text may have no token left: then it is 0.
+            # Finite, because a text may have no tokens; its vector is then 0.
             share_BWH = weights_BWH.masked_fill(~here_BW1, -1e9).softmax(dim=1) * here_BW1
             found.append(torch.einsum("bwh,bwhq->bhq", share_BWH.to(values_BWHQ.dtype), values_BWHQ).flatten(1))
         if self.texts == 2:
@@ -284,38 +295,18 @@ class PooledHead(TaskHead):
             found += [(one_BP - other_BP).abs(), one_BP * other_BP]
         hidden_BP = F.gelu(self.hidden(self.mlp_dropout(torch.cat(found, dim=-1))))
         scores_BC: torch.Tensor = self.scores(self.mlp_dropout(hidden_BP))
-        return scores_BC
-
-    def loss(
-        self,
-        vectors_BWD: torch.Tensor,
-        mask_BW: torch.Tensor,
-        targets_BWK: torch.Tensor,
-        parts_BW: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Cross-entropy of the labels."""
-        scores_BC = self.text_scores(vectors_BWD, mask_BW, parts_BW)
-        return cross_entropy(scores_BC[:, None], targets_BWK[:, :1, 0])
-
-    @torch.no_grad()
-    def decode(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
-    ) -> np.ndarray:
-        """The label with the best score, at the first place."""
-        scores_BC = self.text_scores(vectors_BWD, mask_BW, parts_BW)
-        best: np.ndarray = scores_BC.argmax(dim=-1)[:, None, None].cpu().numpy()
-        return best
+        return scores_BC[:, None]
 
 
 def _all_places(row: TaskRow, layout: RowLayout) -> TaskRow:
-    """A row read at all tokens of its texts."""
+    """A row with all tokens of its texts as positions."""
     pair = len(row.texts) > 1
     starts = [len(layout.pair_before if pair else layout.before)]
     if pair:
         starts.append(starts[0] + row.texts[0] + len(layout.pair_between))
     places_W = np.concatenate([np.arange(size) + start for start, size in zip(starts, row.texts, strict=True)])
     targets_WK = None
-    if not len(places_W):  # no text has a token: the one in front stands for it
+    if not len(places_W):  # no text has a token: read the first special token
         return replace(row, places_W=np.zeros(1, dtype=np.int64), parts_W=np.zeros(1, dtype=np.int64))
     if row.targets_WK is not None:
         targets_WK = np.full((len(places_W), 1), IGNORED, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Trainable parameters of an encoder: all, those of the top layers, or none; never private parts.
 
-What only English batches move would no longer fit the parts of the other languages, so private parts stay as they are,
-and at test the target language's own take their place (Wu et al. 2020).
+Private parts that only English batches update would no longer fit those of other languages. They stay frozen, and at
+test those of the target language are used (Wu et al. 2020).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
-    """The layer of every parameter that a representation goes through: 0 for the embeddings, the last for a final norm.
+    """Layer of every parameter of the encoder body: 0 for the embeddings, the last layer for a final norm.
 
-    Parameters of a softmax over words are not among them.
+    The language modeling head is excluded.
 
     Raises:
-        ConfigError: It is no torch module, or its layers stand in no list.
+        ConfigError: The encoder is not a torch module, or its layers are not in a ModuleList.
     """
     if not isinstance(encoder, nn.Module):
         raise ConfigError(
@@ -33,21 +33,15 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
         )
     if not encoder.depth:
         raise ConfigError(
-            "static vectors have no layers that could learn",
+            "static vectors have no trainable layers",
             remedy="use the recipe static-nli, or set tune=head",
             code="config.not-supported",
         )
-    stack = next(
-        (
-            name
-            for name, part in encoder.named_modules()
-            if isinstance(part, nn.ModuleList) and len(part) == encoder.depth and encoder.is_body(name)
-        ),
-        None,
-    )
+    lists = [(name, len(part)) for name, part in encoder.named_modules() if isinstance(part, nn.ModuleList)]
+    stack = next((name for name, size in lists if size == encoder.depth and encoder.is_body(name)), None)
     if stack is None:
         raise ConfigError(
-            "the layers of the encoder stand in no list",
+            "the layers of the encoder are not in a ModuleList",
             remedy="tune the head only: tune=head",
             code="config.not-supported",
         )
@@ -66,13 +60,13 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
     """Names of the trainable parameters, in order.
 
     Args:
-        encoder: Ours, or any other torch module.
+        encoder: Any torch module.
         tune: ``all``, ``head`` or ``top-6``.
-        freeze: The embeddings and so many layers from the bottom do not; 0: all do that ``tune`` says.
-        frozen: Parts that do not learn, written as a sharing plan: ``sep-emb``, ``sep-l1-3``, ``emb,1-6``.
+        freeze: Number of frozen layers from the bottom, with the embeddings; 0: none.
+        frozen: Frozen parts, written as a sharing plan: ``sep-emb``, ``sep-l1-3``, ``emb,1-6``.
 
     Raises:
-        ConfigError: There are not so many layers, or nothing of the encoder is left to learn.
+        ConfigError: The encoder has fewer layers, or no trainable parameter is left.
     """
     if tune == "head":
         return []
@@ -102,8 +96,8 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
     ]
     if not found:
         raise ConfigError(
-            "every layer that would learn is a language's own",
-            remedy="tune the head only (tune=head), or more layers",
+            "all layers to be trained are private",
+            remedy="train more layers, or the head only: tune=head",
             code="config.not-supported",
         )
     return found

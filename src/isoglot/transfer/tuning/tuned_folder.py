@@ -2,12 +2,12 @@
 
 ::
 
-    fine_tune.json           what the run is of, written first: resuming must be given the same
-    checkpoints/             the last whole epoch, while the run lasts
-    epochs/                  the weights of the best epochs
+    fine_tune.json           identity of the run, written first; resuming requires the same
+    checkpoints/             the last complete epoch, until the run is finished
+    epochs/                  weights of the best epochs
     head.safetensors         the head
-    encoder/                 the encoder as the task has left it, if it is one of ours
-    encoder.safetensors      what the task has changed of an encoder that is not, which is found again where it was
+    encoder/                 the fine-tuned encoder, if it is an isoglot encoder
+    encoder.safetensors      changed weights of any other encoder, which is loaded from its source
     tuned.json               task, labels, config, scores by epoch, hashes; written last
 """
 
@@ -31,15 +31,13 @@ from isoglot.pretrain.run_folder import FOLDER, check_same
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer.tasks.task import Labels, find_task
 from isoglot.transfer.tuning.config import TuneConfig
-from isoglot.transfer.tuning.kept_epochs import KeptEpochs
-from isoglot.transfer.tuning.tuned_encoder import Tuned, copied
+from isoglot.transfer.tuning.tuned_encoder import KeptEpochs, Tuned, copied
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.examples import Data
-    from isoglot.transfer.tasks.task import Task
+    from isoglot.transfer.tasks.task import Data, Task
 
 IDENTITY, INDEX = "fine_tune.json", "tuned.json"
 HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
@@ -78,7 +76,7 @@ def open_run(out: Path, identity: Mapping[str, Any], *, resume: bool) -> None:
 
     Raises:
         ConfigError: There is a run and no ``resume``, or it is another run.
-        StorageError: The folder cannot be written to.
+        StorageError: The folder cannot be written.
     """
     path = out / IDENTITY
     if path.exists():
@@ -127,20 +125,20 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
     """Write a fine-tuned model to a folder atomically; returns the files.
 
     Args:
-        tuned: What to write.
-        out: Where.
-        source: By what folder or name an encoder that is not ours is found again.
+        tuned: The model.
+        out: The folder.
+        source: Folder or name of the encoder, to load it again if it is not an isoglot encoder.
 
     Raises:
         ConfigError: The folder holds the model of a run.
-        StorageError: The folder cannot be written to.
+        StorageError: The folder cannot be written.
     """
     from safetensors.torch import save
 
     if finished(out):
         raise ConfigError(
-            f"{out} holds the model of a run, which would no longer be the run's",
-            remedy="name another folder",
+            f"{out} holds the model of a run, which would be overwritten",
+            remedy="use another folder",
             code="config.would-overwrite",
         )
     stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
@@ -173,7 +171,9 @@ def _index(tuned: Tuned, source: str | None, hashes: Mapping[str, str]) -> dict[
         "files": hashes,
     }
     if source is not None and not index["ours"] and Path(source).expanduser().exists():
-        index["source_folder"] = str(Path(source).expanduser().resolve())  # who reads it may be somewhere else
+        index["source_folder"] = str(
+            Path(source).expanduser().resolve()
+        )  # the current folder may differ when it is loaded
     return index
 
 
@@ -220,7 +220,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     except ConfigError as error:
         raise InputError(
             f"settings of another version: {error.problem}",
-            remedy="make it again with isoglot transfer",
+            remedy="create it again with isoglot transfer",
             code="input.unknown-format",
             file=folder / INDEX,
         ) from error
@@ -247,7 +247,7 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
 
 
 def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None, device: str) -> EncoderLike:
-    """An encoder that is not ours, with what the task has changed."""
+    """Load an encoder that is not an isoglot encoder, with the changed weights."""
     from isoglot.model.load import load_encoder
 
     if encoder is None and not index["source"]:
@@ -265,10 +265,10 @@ def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None
 
 
 def _source(folder: Path, index: Mapping[str, Any]) -> str:
-    """Where the encoder that a model was tuned from is: where it was then, or as it was typed if both have moved.
+    """Folder or name of the original encoder: the absolute path of then, or the path as given if both have moved.
 
     Raises:
-        StorageError: It was a folder, which is in neither place.
+        StorageError: It was a folder, which no longer exists.
     """
     typed, then = str(index["source"]), index.get("source_folder")
     if then is None:
@@ -277,8 +277,8 @@ def _source(folder: Path, index: Mapping[str, Any]) -> str:
         if Path(place).expanduser().exists():
             return str(place)
     raise StorageError(
-        f"the encoder that {folder} was tuned from is no longer there",
-        remedy="put it back, or fine-tune again",
+        f"the encoder that {folder} was tuned from no longer exists",
+        remedy="restore it, or fine-tune again",
         code="storage.not-found",
         file=then,
     )
