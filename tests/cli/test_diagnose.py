@@ -143,7 +143,7 @@ def test_tatoeba_has_a_set_for_each_language(diagnose):
     [
         (("ours", "--parallel", "en=a.txt", "--parallel", "fr=short.txt"), (f"a.txt:{ROWS - 2}", f"{ROWS - 3}")),
         (("ours", "--parallel", "en=one.txt", "--parallel", "fr=un.txt"), ("one.txt, un.txt", "1 different sentence")),
-        (("ours", "--parallel", "en=a.txt"), ("--parallel", "en")),
+        (("ours", "--parallel", "en=a.txt"), ("en",)),
         (("imported", "--langs", "en"), ("en",)),
         (("lone",), ("en, sw",)),
         (("astray", *FILES), ("layer 2", "not finite")),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -77,37 +76,6 @@ def test_batches_make_no_difference_at_all():
     np.testing.assert_array_equal(whole.result().debiased, bits.result().debiased)
 
 
-@given(st.lists(st.integers(0, 39), max_size=4), st.integers(0, 99), st.booleans())
-@settings(max_examples=40)
-def test_merging_any_parts_equals_the_whole(cuts: list[int], seed: int, backwards: bool):
-    X, Y = sides(40, seed)
-    X[0][20:] += 500  # the parts have other means
-    edges = [0, *sorted(cuts), 40]
-    parts = []
-    for start, stop in itertools.pairwise(edges):
-        learned = fitter(chunk=16)
-        if start < stop:
-            learned.update(part(X, slice(start, stop)), part(Y, slice(start, stop)))
-        parts.append(learned)
-    joined = fitter(chunk=16)
-    for learned in reversed(parts) if backwards else parts:
-        assert joined.merge(learned) is joined
-    assert joined.count == 40
-    assert_right(joined.result(), X, Y, atol=1e-8)
-
-
-def test_both_go_on_after_a_merge():
-    X, Y = sides(90)
-    one = fitter(chunk=16).update(part(X, slice(0, 30)), part(Y, slice(0, 30)))
-    two = fitter(chunk=16).update(part(X, slice(30, 50)), part(Y, slice(30, 50)))
-    one.merge(two).update(part(X, slice(50, 90)), part(Y, slice(50, 90)))
-    two.merge(fitter())
-    assert_right(one.result(), X, Y)
-    assert_right(two.result(), part(X, slice(30, 50)), part(Y, slice(30, 50)))
-    twice_X, twice_Y = ({n: np.concatenate([A[30:50]] * 2) for n, A in side.items()} for side in (X, Y))
-    assert_right(two.merge(two).result(), twice_X, twice_Y)
-
-
 def test_result_may_be_asked_for_at_any_time():
     X, Y = sides(60)
     learning = fitter(chunk=50).update(part(X, slice(0, 20)), part(Y, slice(0, 20)))
@@ -138,9 +106,6 @@ def test_float_types_and_libraries_may_be_mixed():
         batch = [{n: torch.from_numpy(A[at : at + 20]).to(kind) for n, A in side.items()} for side in (X, Y)]
         learning.update(*batch)
     assert_right(learning.result(), X, Y, atol=1e-6)
-    wide = fitter().update(part(X, slice(0, 30)), part(Y, slice(0, 30)))
-    narrow = [{n: A[30:].astype(np.float32) for n, A in side.items()} for side in (X, Y)]
-    assert_right(fitter().merge(wide).update(*narrow).result(), X, Y, atol=1e-6)
 
 
 def test_a_turned_space_is_the_same_space(rng: np.random.Generator, orthogonal: Callable[[int], np.ndarray]):
@@ -198,10 +163,6 @@ def test_errors():
         learning.result()
     with raises("config.other-size", "0", "4", "5"):
         learning.update({**X, 0: X[0][:, :4]}, Y)
-    with raises("config.unknown-layer", "[0]", "[1]", "[0, 3]", "[1, 2, 8]"):
-        learning.merge(CKAFitter([0], [1]))
-    with raises("config.other-size", "0", "4", "5"):
-        learning.merge(fitter().update({**X, 0: X[0][:, :4]}, Y))
     with raises("config.invalid-value", "[1, 1]"):
         CKAFitter([1, 1], [1])
     with raises("config.unknown-name", "'float16'"):

@@ -136,32 +136,6 @@ class CKAFitter:
                 self._add_up()
         return self
 
-    def merge(self, other: CKAFitter) -> Self:
-        """Add all rows of another fitter, which stays usable.
-
-        Raises:
-            ConfigError: It has other layers, or another width.
-        """
-        if (other.layers_x, other.layers_y) != (self.layers_x, self.layers_y):
-            raise ConfigError(
-                f"layers {list(other.layers_x)} and {list(other.layers_y)} cannot be merged into "
-                f"{list(self.layers_x)} and {list(self.layers_y)}",
-                remedy="merge fitters of the same layers",
-                code="config.unknown-layer",
-            )
-        other._add_up()
-        if not other._counted:
-            return self
-        self._add_up()
-        if not self._counted:
-            self._make_sums([dict(side.widths) for side in other._sides], other._device)
-            for mine, theirs in zip(self._sides, other._sides, strict=True):
-                mine.set_shift(theirs.shift_S.clone())
-        for mine, theirs in zip(self._sides, other._sides, strict=True):
-            mine.check_widths(theirs.widths)
-        self._join(other)
-        return self
-
     def result(self) -> CKAGrid:
         """CKA of all pairs of layers, in three forms.
 
@@ -195,17 +169,15 @@ class CKAFitter:
             return
         device = tensors[0].device
         if first.waiting_BS is None and not self._counted:
-            widths = [{layer: rows_BD.shape[1] for layer, rows_BD in layers.items()} for layers in taken]
-            self._make_sums(widths, torch.device("cpu") if device.type == "mps" else device)  # MPS has no float64
+            self._make_sums(taken, torch.device("cpu") if device.type == "mps" else device)  # MPS has no float64
         self._add_up()
-        wide = wide or any(side.is_wide() for side in self._sides)
         for side in self._sides:
             side.make_room(self.chunk, torch.float64 if wide else torch.float32, self._device)
 
-    def _make_sums(self, widths: list[dict[int, int]], device: torch.device) -> None:
+    def _make_sums(self, taken: list[dict[int, torch.Tensor]], device: torch.device) -> None:
         self._device = device
-        for side, widths_of_side in zip(self._sides, widths, strict=True):
-            side.make_sums(widths_of_side, device)
+        for side, layers in zip(self._sides, taken, strict=True):
+            side.make_sums({layer: rows_BD.shape[1] for layer, rows_BD in layers.items()}, device)
         x, y = self._sides
         self._cross_SS = zeros(device, x.total, y.total)
         self._x_by_y_LS = zeros(device, len(y.layers), x.total)
@@ -240,23 +212,6 @@ class CKAFitter:
         return PairSums(
             self._cross_SS[x, y], self._x_by_y_LS[column, x], self._y_by_x_LS[row, y], self._squares_LL[row, column]
         )
-
-    def _join(self, other: CKAFitter) -> None:
-        """Add the sums of another fitter, moved to the shift of this one."""
-        moves, layers = [], []
-        for mine, theirs in zip(self._sides, other._sides, strict=True):
-            places = range(len(theirs.layers))
-            moves.append([(theirs.shift_of(n).to(self._device) - mine.shift_of(n)) for n in places])
-            layers.append([theirs.layer(n, other._counted).to(self._device) for n in places])
-            for n, move_D, sums in zip(places, moves[-1], layers[-1], strict=True):
-                own = theirs.own(n).to(self._device)
-                mine.join(n, sums.moved(move_D), own.moved(sums, sums, move_D, move_D))
-        for row, column in np.ndindex(len(self.layers_x), len(self.layers_y)):
-            pair = other._pair(row, column).to(self._device)
-            pair = pair.moved(layers[0][row], layers[1][column], moves[0][row], moves[1][column])
-            for ours, added in zip(self._pair(row, column), pair, strict=True):
-                ours.add_(added)
-        self._counted += other._counted
 
     def _norms(self, number: int, place: int) -> dict[Form, float]:
         """‖K‖ of a layer's kernel matrix in each form."""

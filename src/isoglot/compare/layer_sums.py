@@ -1,8 +1,8 @@
-"""Sufficient statistics of linear CKA: sums over items that can be merged and moved to another origin.
+"""Sufficient statistics of linear CKA: sums over items that can be moved to another origin.
 
 Sums of squares lose digits where the rows are far from the origin, so each layer's rows are counted from a point near
-their mean, its *shift*. Moving the origin afterwards is exact algebra: to merge sums about two points, to center them
-(centered CKA), or to have them about zero (CKA as printed).
+their mean, its *shift*. Moving the origin afterwards is exact algebra: to center the sums (centered CKA), or to have
+them about zero (CKA as printed).
 
 Shape legend: ``B`` rows of a batch or chunk, ``D`` columns of a layer, ``E`` of the other, ``S`` columns of all layers
 of a side, ``L`` layers.
@@ -37,10 +37,6 @@ class LayerSums(NamedTuple):
     squares: torch.Tensor
     """Σ |x|²"""
 
-    def to(self, device: torch.device) -> LayerSums:
-        """A copy on a device."""
-        return LayerSums(self.rows, self.sum_D.to(device, copy=True), self.squares.to(device, copy=True))
-
     def moved(self, by_D: torch.Tensor) -> LayerSums:
         """Sums of x + by."""
         far = by_D @ by_D
@@ -60,29 +56,9 @@ class PairSums(NamedTuple):
     squares: torch.Tensor
     """Σ |x|² |y|²"""
 
-    def to(self, device: torch.device) -> PairSums:
-        """The same on a device."""
-        return PairSums(*(part.to(device) for part in self))
-
-    def moved(self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor) -> PairSums:
-        """Sums of x + by and y + by, where ``x`` and ``y`` are the layers' sums before the move.
-
-        |x + b|² = |x|² + 2 b·x + |b|², multiplied out.
-        """
-        x_moved, y_moved = x.moved(by_D), y.moved(by_E)
-        far_x, far_y = by_D @ by_D, by_E @ by_E
-        cross_D = self.cross_DE @ by_E
-        return PairSums(
-            self.cross_DE + torch.outer(x.sum_D, by_E) + torch.outer(by_D, y_moved.sum_D),
-            self.x_by_y_D + 2 * cross_D + far_y * x.sum_D + y_moved.squares * by_D,
-            self.y_by_x_E + 2 * (by_D @ self.cross_DE) + far_x * y.sum_D + x_moved.squares * by_E,
-            self._squares_moved(x, y, by_D, by_E, cross_D),
-        )
-
-    def _squares_moved(
-        self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor, cross_D: torch.Tensor
-    ) -> torch.Tensor:
-        far_x, far_y = by_D @ by_D, by_E @ by_E
+    def _squares_moved(self, x: LayerSums, y: LayerSums, by_D: torch.Tensor, by_E: torch.Tensor) -> torch.Tensor:
+        """Σ |x|² |y|² of x + by and y + by: |x + b|² = |x|² + 2 b·x + |b|², multiplied out."""
+        far_x, far_y, cross_D = by_D @ by_D, by_E @ by_E, self.cross_DE @ by_E
         squares = self.squares + 2 * (by_E @ self.y_by_x_E + by_D @ self.x_by_y_D) + 4 * (by_D @ cross_D)
         squares = squares + far_y * (x.moved(by_D).squares - x.rows * far_x)
         return squares + far_x * y.moved(by_E).squares
@@ -93,7 +69,7 @@ class PairSums(NamedTuple):
         mean_D, mean_E = x.sum_D / N, y.sum_D / N
         centered_DE = torch.addr(self.cross_DE, x.sum_D, mean_E, alpha=-1)
         centered = centered_DE.flatten() @ centered_DE.flatten()
-        lengths = self._squares_moved(x, y, -mean_D, -mean_E, self.cross_DE @ -mean_E)
+        lengths = self._squares_moved(x, y, -mean_D, -mean_E)
         debiased = debiased_product(N, centered, lengths, x.moved(-mean_D).squares, y.moved(-mean_E).squares)
         mean_D, mean_E = mean_D + zero_D, mean_E + zero_E
         far = N * (mean_D @ mean_D) * N * (mean_E @ mean_E)
@@ -144,19 +120,14 @@ class SideSums:
                 remedy="give each layer the same items",
                 code="input.row-count",
             )
-        if self.widths:
-            self.check_widths({layer: rows_BD.shape[1] for layer, rows_BD in taken.items()})
-        return taken
-
-    def check_widths(self, widths: Mapping[int, int]) -> None:
-        """Check that layers have as many columns as before."""
         for layer, width in self.widths.items():
-            if widths[layer] != width:
+            if taken[layer].shape[1] != width:
                 raise ConfigError(
-                    f"layer {layer} of {self.name} has {widths[layer]} columns, and {width} in earlier batches",
+                    f"layer {layer} of {self.name} has {taken[layer].shape[1]} columns, and {width} in earlier batches",
                     remedy="use one fitter for each pair of encoders",
                     code="config.other-size",
                 )
+        return taken
 
     def make_sums(self, widths: dict[int, int], device: torch.device) -> None:
         """Initialize the sums."""
@@ -171,10 +142,6 @@ class SideSums:
         self._own = [zeros(device, width, width) for width in (widths[layer] for layer in self.layers)]
         self._by_length_S = zeros(device, self.total)
         self._fourth_L = zeros(device, len(self.layers))
-
-    def is_wide(self) -> bool:
-        """Whether the shift is not representable in float32, so that rows must be shifted in float64."""
-        return not torch.equal(self.shift_S.float().double(), self.shift_S)
 
     def make_room(self, rows: int, dtype: torch.dtype, device: torch.device) -> None:
         """Allocate a chunk."""
@@ -194,14 +161,9 @@ class SideSums:
         assert self.waiting_BS is not None  # noqa: S101 - as above
         rows_BS = self.waiting_BS[:count]
         if not self.shifted:
-            self.set_shift(rows_BS.mean(dim=0).double())
+            self.shift_S, self.shifted = rows_BS.mean(dim=0).double(), True
             rows_BS -= self.shift_S.to(rows_BS.dtype)
         return rows_BS.double() if count < FEW else rows_BS
-
-    def set_shift(self, shift_S: torch.Tensor) -> None:
-        """Set the point that rows are counted from."""
-        self.shift_S = shift_S
-        self.shifted = True
 
     def lengths(self, rows_BS: torch.Tensor) -> torch.Tensor:
         """|x|² of each row in each layer."""
@@ -235,14 +197,6 @@ class SideSums:
     def shift_of(self, place: int) -> torch.Tensor:
         """Shift of a layer."""
         return self.shift_S[self.columns[place]]
-
-    def join(self, place: int, layer: LayerSums, own: PairSums) -> None:
-        """Add sums about the same shift."""
-        self._sum_S[self.columns[place]] += layer.sum_D
-        self._squares_L[place] += layer.squares
-        self._own[place] += own.cross_DE
-        self._by_length_S[self.columns[place]] += own.x_by_y_D
-        self._fourth_L[place] += own.squares
 
 
 def zeros(device: torch.device, *shape: int) -> torch.Tensor:

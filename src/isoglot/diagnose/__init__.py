@@ -10,8 +10,8 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.compare.parallel_sentences import builtin_set as builtin_set
+    from isoglot.diagnose.checkup import DiagnoseConfig as DiagnoseConfig
     from isoglot.diagnose.checkup import diagnose as diagnose
-    from isoglot.diagnose.config import DiagnoseConfig as DiagnoseConfig
     from isoglot.diagnose.findings import Finding as Finding
     from isoglot.diagnose.findings import all_findings as all_findings
     from isoglot.diagnose.result import Checkup as Checkup

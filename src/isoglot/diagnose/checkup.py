@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
 from isoglot.compare.parallel_sentences import builtin_languages_of, builtin_set
+from isoglot.core.config import Config
 from isoglot.core.progress import SILENT
-from isoglot.diagnose.config import DiagnoseConfig
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers
 from isoglot.diagnose.measurements import EstimateSources, measure
 from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
@@ -40,6 +41,23 @@ if TYPE_CHECKING:
     from isoglot.retrieve.estimates import OtherText
     from isoglot.retrieve.metrics import Interval
     from isoglot.vocab import Vocabulary
+
+
+class DiagnoseConfig(Config):
+    """Settings of a check-up."""
+
+    folds: int = Field(5, ge=2, le=50)
+    """Cross-validation folds for means, CSLS neighborhoods, maps and probes."""
+    resamples: int = Field(1000, ge=10, le=100_000)
+    """Bootstrap samples for the confidence intervals of retrieval and probes."""
+    draws: int = Field(200, ge=20, le=10_000)
+    """Permutations for the null distribution of CKA, and draws for its interval."""
+    cka_sentences: int = Field(2000, ge=10, le=10_000)
+    """Maximum number of sentences for CKA."""
+    pivot: str | None = None
+    """Only pairs with this language. Default: every pair."""
+    seed: int = Field(0, ge=0)
+    """Random seed of folds, resamples and permutations."""
 
 
 def diagnose(

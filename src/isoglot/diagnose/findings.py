@@ -12,8 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.language_codes import language_name
-from isoglot.core.progress import counted
-from isoglot.diagnose.names import listed
+from isoglot.core.progress import counted, listed
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:

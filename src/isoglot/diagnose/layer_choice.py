@@ -29,6 +29,7 @@ from isoglot.retrieve.simultaneous_intervals import (
     halves,
     interval,
     leads,
+    others_as_good,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from isoglot.diagnose.measurements import LayerMeasurements
     from isoglot.diagnose.sentence_vectors import EncodedSet
-    from isoglot.retrieve.metrics import Interval
 
 
 def sample_weights(sentences: int, resamples: int, *, seed: int, name: str = "") -> np.ndarray:
@@ -148,7 +148,14 @@ def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[Recommended
         best_SP = hits.scored(other, one)
         found = interval(best_SP.mean(axis=1))
         ahead = [interval(best_SP.mean(axis=1) - here_S) for here_S in here_SL.T]
-    as_good, undecided = _others(best_SP.mean(axis=1), here_SL, at, layers, hits, ahead)
+    rest = [place for place in range(len(layers)) if place != at]
+    as_good, undecided = others_as_good(
+        [layers[place] for place in rest],
+        best_SP.mean(axis=1),
+        here_SL[:, rest],
+        hits.items,
+        ahead=[ahead[place] for place in rest] if hits.parts is None else None,
+    )
     csls_SL = found_SLW[:, :, VARIANTS.index("centered-csls" if way == _CENTERED else "csls")]
     mapped_SL = found_SLW[:, :, VARIANTS.index("mapped")]
     has_first = at > 0 and layers[0] == 0
@@ -168,29 +175,6 @@ def choose_best(hits: RetrievalHits, layers: Sequence[int]) -> tuple[Recommended
         top=_top(hits, found_SLW, layers),
     )
     return best, best_SP
-
-
-def _others(
-    best_S: np.ndarray,
-    here_SL: np.ndarray,
-    at: int,
-    layers: Sequence[int],
-    hits: RetrievalHits,
-    ahead: Sequence[Interval],
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Other layers that are equivalent by a test, and those the test cannot decide."""
-    places = [place for place in range(len(layers)) if place != at]
-    verdicts = [each.verdict for each in compare_with_best(best_S, here_SL[:, places], hits.items)]
-    if hits.parts is None:  # chosen on the same sentences: worse only by simultaneous intervals
-        verdicts = [
-            "undecided" if verdict == "worse" and ahead[place].low <= 0 else verdict
-            for place, verdict in zip(places, verdicts, strict=True)
-        ]
-    as_good, undecided = (
-        tuple(layers[place] for place, verdict in zip(places, verdicts, strict=True) if verdict == wanted)
-        for wanted in ("as good", "undecided")
-    )
-    return as_good, undecided
 
 
 def _top(hits: RetrievalHits, found_SLW: np.ndarray, layers: Sequence[int]) -> HighestScore:

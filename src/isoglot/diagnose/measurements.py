@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from isoglot.compare.cka_inference import CkaEstimate
     from isoglot.core.progress import Progress
-    from isoglot.diagnose.config import DiagnoseConfig
+    from isoglot.diagnose.checkup import DiagnoseConfig
     from isoglot.diagnose.sentence_vectors import EncodedSet
     from isoglot.retrieve.estimates import Estimates
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.core.progress import Progress
-    from isoglot.diagnose.config import DiagnoseConfig
+    from isoglot.diagnose.checkup import DiagnoseConfig
     from isoglot.model import EncoderLike
     from isoglot.represent import Representations
     from isoglot.represent.extraction import Pool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.compare.measures.cka import FORMS, Form
-from isoglot.diagnose.names import listed
+from isoglot.core.progress import listed
 from isoglot.report.heatmap import heat_map
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.core.language_codes import language_name
-from isoglot.diagnose.names import listed
+from isoglot.core.progress import listed
 from isoglot.report.markup import escape
 from isoglot.report.page import Section, table
 from isoglot.report.steer import LOOKS, colored

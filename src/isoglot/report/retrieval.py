@@ -5,8 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, get_args
 
+from isoglot.core.progress import listed
 from isoglot.core.table import Table
-from isoglot.diagnose.names import listed
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.svg_file import svg_file
 from isoglot.retrieve.evaluation import NEIGHBORHOOD_METHODS

@@ -25,10 +25,10 @@ from isoglot.retrieve.simultaneous_intervals import (
     as_share,
     choose_by_other_half,
     chosen_interval,
-    compare_with_best,
     halves,
     interval,
     leads,
+    others_as_good,
 )
 
 if TYPE_CHECKING:
@@ -223,19 +223,9 @@ class PairScores:
             for number, (other, how) in enumerate(ways)
             if (other.center, how) == (each.center, method) and other.layer != each.layer
         ]
-        verdicts = [one.verdict for one in compare_with_best(scored_S, found_SC[:, same], min(map(len, hits)))]
-        if len(split) < len(hits):  # chosen and scored on the same rows: "worse" needs simultaneous intervals
-            ahead = leads(found_SC, at)
-            verdicts = [
-                "undecided" if verdict == "worse" and ahead[number].low <= 0 else verdict
-                for number, verdict in zip(same, verdicts, strict=True)
-            ]
-        by_verdict = {
-            wanted: tuple(
-                ways[number][0].layer for number, verdict in zip(same, verdicts, strict=True) if verdict == wanted
-            )
-            for wanted in ("as good", "undecided")
-        }
+        ahead = None if len(split) == len(hits) else [lead for n, lead in enumerate(leads(found_SC, at)) if n in same]
+        layers = [ways[number][0].layer for number in same]
+        as_good, undecided = others_as_good(layers, scored_S, found_SC[:, same], min(map(len, hits)), ahead=ahead)
         return BestLayer(
             each.layer,
             each.center,
@@ -245,8 +235,8 @@ class PairScores:
             high=sure.high,
             chosen_among=len(ways),
             held_out=interval(scored_S) if len(split) == len(hits) else None,
-            as_good=by_verdict["as good"],
-            undecided=by_verdict["undecided"],
+            as_good=as_good,
+            undecided=undecided,
         )
 
     def of(self, layer: int | None, center: Center) -> RetrievalScores:

@@ -16,7 +16,7 @@ from; ``Q`` items.
 from __future__ import annotations
 
 from math import erfc
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ ENOUGH = 100
 """Minimum number of items for sample splitting."""
 
 Standing = Literal["worse", "as good", "undecided"]
+_OPEN: tuple[Standing, ...] = ("as good", "undecided")
+NameT = TypeVar("NameT")
 
 
 class ComparedScore(NamedTuple):
@@ -171,6 +173,34 @@ def compare_with_best(
             verdict = "worse"
         found.append(ComparedScore(interval(differences_SC[:, number]), verdict))
     return found
+
+
+def others_as_good(
+    names: Sequence[NameT],
+    best_S: np.ndarray,
+    others_SC: np.ndarray,
+    items: int,
+    *,
+    ahead: Sequence[Interval] | None = None,
+) -> tuple[tuple[NameT, ...], tuple[NameT, ...]]:
+    """Others that are as good as the best by a paired test, and those that the test cannot decide about.
+
+    Args:
+        names: Name of each of the others.
+        best_S: Samples of the best score.
+        others_SC: Samples of the others.
+        items: Number of items.
+        ahead: Lead of the best over each, with simultaneous intervals, if the best was chosen and scored on the same
+            items; then an other is worse only if its interval excludes 0.
+    """
+    verdicts = [one.verdict for one in compare_with_best(best_S, others_SC, items)]
+    if ahead is not None:
+        verdicts = [
+            "undecided" if each == "worse" and lead.low <= 0 else each
+            for each, lead in zip(verdicts, ahead, strict=True)
+        ]
+    found = [tuple(name for name, each in zip(names, verdicts, strict=True) if each == wanted) for wanted in _OPEN]
+    return found[0], found[1]
 
 
 def _tail(distance: float, error: float) -> float:
