@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.represent import extract
 from isoglot.steer import LEACE, trade_offs
-from isoglot.steer.erasers.trade_off import NOTHING, trade_off
+from isoglot.steer.erasers.trade_off import NOTHING, TradeOffConfig, trade_off
 from tests.errors import raises
 
 N, D = 120, 16
@@ -28,7 +28,7 @@ def planted() -> dict[str, np.ndarray]:
 
 
 def test_a_planted_language_goes_and_the_meaning_stays(planted):
-    found = trade_off(planted, alphas=[0.5, 1.0])
+    found = trade_off(planted, TradeOffConfig(alphas=[0.5, 1.0]))
     assert found.before.probe == 1.0
     assert found.before.control == 0.0
     assert found.before.change == 0.0
@@ -87,7 +87,7 @@ def test_nothing_is_learned_from_what_is_tested():
 
 def test_the_order_of_languages_only_chooses_the_pivot(planted):
     turned = {code: planted[code] for code in ("fr", "de", "en")}
-    one, other = trade_off(planted), trade_off(turned, pivot="en")
+    one, other = trade_off(planted), trade_off(turned, TradeOffConfig(pivot="en"))
     for row in one.rows:
         assert other.of(row.name).probe == pytest.approx(row.probe)
         assert other.of(row.name).retrieval == pytest.approx(row.retrieval)
@@ -97,7 +97,7 @@ def test_the_order_of_languages_only_chooses_the_pivot(planted):
 def test_layers_of_an_encoder(ours, small_texts):
     lines = {code: paths[0].read_text().splitlines()[:30] for code, paths in small_texts.items()}
     vectors = {code: extract(ours, some, layers=[0, -1], language=code) for code, some in lines.items()}
-    found = trade_offs(vectors, erasers={"LEACE": LEACE()}, folds=3)
+    found = trade_offs(vectors, TradeOffConfig(erasers={"LEACE": LEACE()}, folds=3))
     assert [each.layer for each in found] == [0, ours.depth]
     assert [row.name for row in found[0].rows] == [NOTHING, "LEACE", "shift, alpha 1", "transport"]
     assert found[0].before.probe > 0.8
@@ -109,9 +109,9 @@ def test_bad_input_is_one_clear_line(planted):
     with raises("config.not-supported"):
         trade_off({"en": noise(1)})
     with raises("config.unknown-name", "'ru'"):
-        trade_off(planted, pivot="ru")
+        trade_off(planted, TradeOffConfig(pivot="ru"))
     with raises("config.invalid-value", 1):
-        trade_off(planted, folds=1)
+        trade_off(planted, TradeOffConfig(folds=1))
     with raises("input.row-count", "en", 120, "de", 119):
         trade_off({"en": noise(1), "de": noise(2)[1:]})
     with raises("input.too-few", 4):

@@ -441,6 +441,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.results import erased_result
     from isoglot.represent import extract
+    from isoglot.steer.erasers.trade_off import TradeOffConfig
     from isoglot.steer.experiments import compare_erasers
 
     numbers = parse_layers(layers)
@@ -456,15 +457,8 @@ def erase(
             code: extract(encoder, lines, layers=numbers, language=code, progress=output.progress)
             for code, lines in given[0].sentences.items()
         }
-        found = compare_erasers(
-            vectors,
-            eraser=eraser,
-            alphas=alpha or (1.0,),
-            pivot=pivot,
-            folds=folds,
-            seed=seed,
-            progress=output.progress,
-        )
+        config = TradeOffConfig(alphas=alpha or (1.0,), pivot=pivot, folds=folds, seed=seed)
+        found = compare_erasers(vectors, config, eraser=eraser, progress=output.progress)
         if folder is not None:
             found.eraser.save(folder / ERASER)
         return erased_result(found, ERASER)

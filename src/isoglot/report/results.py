@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isoglot.diagnose import Checkup
     from isoglot.report.steer_tables import Look
     from isoglot.steer.erasers.trade_off import TradeOff
-    from isoglot.steer.experiments import EraserComparison, JudgedSweeps, JudgedTranslation
+    from isoglot.steer.experiments import EraserComparison, JudgedSweeps
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.sweep import Sweep
 
@@ -123,13 +123,14 @@ def fitted_result(known: KnownLanguages) -> Rendering:
     return Rendering(value, Table((Column("language"), *(Column(name, kind="integer") for name in names)), tuple(rows)))
 
 
-def translation_result(result: JudgedTranslation, *, show: int) -> Rendering:
+def translation_result(result: JudgedSweeps, *, show: int) -> Rendering:
     """Sentences with their translations and scores."""
     from isoglot.report.steer import translation_page
 
-    swept, references, remarks = result.sweep, result.references, result.remarks
-    about: dict[str, Any] = {"origin": result.known.origin, "used": result.used.words()}
-    chosen = None if result.used.choice is None else result.used.choice.as_dict()
+    (swept,), references, remarks = result.sweeps, result.references, result.remarks
+    choice = None if result.used is None else result.used.choice
+    about: dict[str, Any] = {"origin": result.known.origin, "used": "" if result.used is None else result.used.words()}
+    chosen = None if choice is None else choice.as_dict()
     value = {**result.about, "chosen": chosen, "remarks": remarks, **translation_value(swept, references)}
     return Rendering(
         value,

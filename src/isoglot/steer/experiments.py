@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, check_name
@@ -16,12 +16,12 @@ from isoglot.steer.bleu import why_no_bleu
 from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION
 from isoglot.steer.language_files import choose_shifts, languages_known
 from isoglot.steer.masked_decoding import masked_languages
-from isoglot.steer.shift_choice import FALLBACK_LAYER, shift_to_use
+from isoglot.steer.shift_choice import FALLBACK_ALPHAS, FALLBACK_LAYER, shift_to_use
 from isoglot.steer.shifted_pass import check_alphas, check_softmax
 from isoglot.steer.sweep import sweep_shifts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.core.progress import Progress
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.steer.decoding_protocol import TranslationOptions
     from isoglot.steer.erasers.eraser import Eraser
-    from isoglot.steer.erasers.trade_off import TradeOff
+    from isoglot.steer.erasers.trade_off import TradeOff, TradeOffConfig
     from isoglot.steer.judging import DirectedSentences, JudgingDictionaries
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.masked_decoding import MaskedLanguages
+    from isoglot.steer.means import LanguageMeans
     from isoglot.steer.shift_choice import ShiftChoice, UsedShift
     from isoglot.steer.sweep import Sweep
 
@@ -67,51 +68,96 @@ class SteerConfig:
     dictionaries: JudgingDictionaries
     seed: int = 0
 
-    def known(
-        self, encoder: EncoderLike, languages: Sequence[str], layers: Layers, progress: Progress
-    ) -> KnownLanguages:
-        """Means and token sets of some languages."""
-        return languages_known(
-            encoder,
-            self.means,
-            languages,
-            model=self.model,
-            layers=layers,
-            learn_from=self.learn_from,
-            threshold=self.threshold,
-            seed=self.seed,
-            progress=progress,
-        )
-
-    def judging(self, known: KnownLanguages) -> dict[str, Any]:
-        """What results were judged by, as a JSON object."""
-        return {
-            "model": self.model,
-            "means": known.origin,
-            "left_out_known": self.dictionaries.left_out,
-            "leak_check": self.dictionaries.leak_check,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedTranslation:
-    """Sentences translated with one or more alphas, with scores.
+class JudgedSweeps:
+    """Translations with some layers and alphas between one or more pairs of languages, with scores.
 
     Attributes:
-        sweep: Translations and scores by alpha.
-        references: Reference translations, if there are any, even if BLEU-1 is not available.
+        sweeps: One for each direction.
+        depth: Depth of the encoder.
         known: Means and token sets that were used.
-        used: Layer and alphas, and how they were chosen.
-        remarks: What a reader of the scores should know.
+        remarks: What a reader of the scores should know, without what ``masked`` says.
         about: Model, means and leak check, as a JSON object.
+        references: References of the first direction, if there are any, even if BLEU-1 is not available.
+        used: How layer and alphas were chosen, if by :func:`translate_judged`.
+        masked: Languages of predicted masked tokens, without a shift, by source language.
+        choices: Layers and alphas that were stored with the means, by direction.
     """
 
-    sweep: Sweep
-    references: Sequence[str] | None
+    sweeps: list[Sweep]
+    depth: int
     known: KnownLanguages
-    used: UsedShift
     remarks: list[str]
     about: dict[str, Any]
+    references: Sequence[str] | None
+    used: UsedShift | None = None
+    masked: dict[str, MaskedLanguages] = field(default_factory=dict)
+    choices: dict[str, ShiftChoice] = field(default_factory=dict)
+
+    @property
+    def sets(self) -> dict[str, Any]:
+        """Threshold, text sizes, set sizes and overlaps of the token sets of the swept languages."""
+        codes = dict.fromkeys(code for each in self.sweeps for code in (each.source, each.target))
+        return self.known.sets.about(codes)
+
+
+def _judged(
+    encoder: EncoderLike,
+    texts: Sequence[DirectedSentences],
+    config: SteerConfig,
+    layers: Layers,
+    alphas: Sequence[float],
+    *,
+    choose: Callable[[LanguageMeans], UsedShift] | None = None,
+    progress: Progress,
+) -> JudgedSweeps:
+    """Sweep each direction; ``choose`` gives the layer and alphas by the means, once these are known."""
+    check_softmax(encoder)
+    check_alphas(alphas)
+    numbers = chosen_layers(layers, encoder.depth)
+    entries = [config.dictionaries.entries(*text.codes, encoder) for text in texts]
+    known = languages_known(
+        encoder,
+        config.means,
+        list(dict.fromkeys(code for text in texts for code in text.codes)),
+        model=config.model,
+        layers=numbers,
+        learn_from=config.learn_from,
+        threshold=config.threshold,
+        seed=config.seed,
+        progress=progress,
+    )
+    used = None if choose is None else choose(known.means)
+    if used is not None:
+        numbers, alphas = chosen_layers([used.layer], encoder.depth), used.alphas
+    no_bleu = None if texts[0].references is None else why_no_bleu()
+    sweeps = [
+        sweep_shifts(
+            encoder,
+            text.sentences,
+            *text.codes,
+            known.means,
+            layers=numbers,
+            alphas=alphas,
+            sets=known.sets,
+            references=None if no_bleu else text.references,
+            dictionary=judges,
+            options=config.options,
+            progress=progress,
+        )
+        for text, judges in zip(texts, entries, strict=True)
+    ]
+    about = {"model": config.model, "means": known.origin, "left_out_known": config.dictionaries.left_out}
+    return JudgedSweeps(
+        sweeps=sweeps,
+        depth=encoder.depth,
+        known=known,
+        remarks=[*config.dictionaries.remarks, *([no_bleu] if no_bleu else [])],
+        about=about | {"leak_check": config.dictionaries.leak_check},
+        references=sweeps[0].references or texts[0].references,  # a sweep's references of pairs are without labels
+        used=used,
+    )
 
 
 def translate_judged(
@@ -122,7 +168,7 @@ def translate_judged(
     layer: int | None = None,
     alphas: Sequence[float] | None = None,
     progress: Progress = SILENT,
-) -> JudgedTranslation:
+) -> JudgedSweeps:
     """Translate sentences of one language token by token, and score the result.
 
     Args:
@@ -138,66 +184,15 @@ def translate_judged(
             have these languages.
         InputError: A sentence is empty, or a dictionary contains words that training was given.
     """
-    check_softmax(encoder)
-    check_alphas([0.0] if alphas is None else alphas)
-    chosen_layers([FALLBACK_LAYER if layer is None else layer], encoder.depth)
     if config.dictionaries.files and config.dictionaries.read(*text.codes) is None:
         pair = "-".join(text.codes)
         raise ConfigError(f"no dictionary of {pair}", remedy=f"give one of {pair}", code="config.missing-data")
-    entries = config.dictionaries.entries(*text.codes, encoder)
-    known = config.known(encoder, text.codes, [FALLBACK_LAYER if layer is None else layer], progress)
-    used = shift_to_use(known.means, *text.codes, kind=config.options.shift.kind, layer=layer, alphas=alphas)
-    no_bleu = None if text.references is None else why_no_bleu()
-    sweep = sweep_shifts(
-        encoder,
-        text.sentences,
-        *text.codes,
-        known.means,
-        layers=[used.layer],
-        alphas=used.alphas,
-        sets=known.sets,
-        references=None if no_bleu else text.references,
-        dictionary=entries,
-        options=config.options,
-        progress=progress,
-    )
-    return JudgedTranslation(
-        sweep=sweep,
-        references=sweep.references or text.references,  # a sweep's references of pairs are without labels
-        known=known,
-        used=used,
-        remarks=[*config.dictionaries.remarks, *([no_bleu] if no_bleu else [])],
-        about=config.judging(known),
-    )
 
+    def choose(means: LanguageMeans) -> UsedShift:
+        return shift_to_use(means, *text.codes, kind=config.options.shift.kind, layer=layer, alphas=alphas)
 
-@dataclass(frozen=True, kw_only=True)
-class JudgedSweeps:
-    """Sweeps over layers and alphas between several languages, with scores.
-
-    Attributes:
-        sweeps: One for each direction.
-        depth: Depth of the encoder.
-        masked: Languages of predicted masked tokens, without a shift, by source language.
-        choices: Layers and alphas that were stored with the means, by direction.
-        known: Means and token sets that were used.
-        remarks: What a reader of the scores should know, without what ``masked`` says.
-        about: Model, means and leak check, as a JSON object.
-    """
-
-    sweeps: list[Sweep]
-    depth: int
-    masked: dict[str, MaskedLanguages]
-    choices: dict[str, ShiftChoice] = field(default_factory=dict)
-    known: KnownLanguages
-    remarks: list[str]
-    about: dict[str, Any]
-
-    @property
-    def sets(self) -> dict[str, Any]:
-        """Threshold, text sizes, set sizes and overlaps of the token sets of the swept languages."""
-        codes = dict.fromkeys(code for each in self.sweeps for code in (each.source, each.target))
-        return self.known.sets.about(codes)
+    layers, given = [FALLBACK_LAYER if layer is None else layer], FALLBACK_ALPHAS if alphas is None else alphas
+    return _judged(encoder, [text], config, layers, given, choose=choose, progress=progress)
 
 
 def sweep_judged(
@@ -232,47 +227,15 @@ def sweep_judged(
             remedy="name the folder that isoglot steer fit wrote",
             code="config.missing-option",
         )
-    alphas = SWEEP_ALPHAS if alphas is None else alphas
-    check_softmax(encoder)
-    check_alphas(alphas)
-    numbers = chosen_layers(layers, encoder.depth)
-    entries = [config.dictionaries.entries(*text.codes, encoder) for text in texts]
-    codes = list(dict.fromkeys(code for text in texts for code in text.codes))
-    known = config.known(encoder, codes, list(numbers), progress)
-    no_bleu = why_no_bleu()
-    sweeps = [
-        sweep_shifts(
-            encoder,
-            text.sentences,
-            *text.codes,
-            known.means,
-            layers=numbers,
-            alphas=alphas,
-            sets=known.sets,
-            references=None if no_bleu else text.references,
-            dictionary=judges,
-            options=config.options,
-            progress=progress,
-        )
-        for text, judges in zip(texts, entries, strict=True)
-    ]
+    found = _judged(encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress)
     masked = {}
     for text in texts if encoder.depth else ():  # static vectors predict nothing from the context
-        lines = [line.partition("\t")[0] for line in text.sentences]
-        code = text.codes[0]
-        masked[code] = masked_languages(encoder, lines, code, known.sets, seed=config.seed, progress=progress)
+        lines, code = [line.partition("\t")[0] for line in text.sentences], text.codes[0]
+        masked[code] = masked_languages(encoder, lines, code, found.known.sets, seed=config.seed, progress=progress)
     choices = {}
     if save_choice is not None and config.means is not None:
-        choices = choose_shifts(sweeps, text=save_choice, folder=config.means)
-    return JudgedSweeps(
-        sweeps=sweeps,
-        depth=encoder.depth,
-        masked=masked,
-        choices=choices,
-        known=known,
-        remarks=[*config.dictionaries.remarks, *([no_bleu] if no_bleu else [])],
-        about=config.judging(known),
-    )
+        choices = choose_shifts(found.sweeps, text=save_choice, folder=config.means)
+    return replace(found, masked=masked, choices=choices)
 
 
 EraserName = Literal["best", "mean-removal", "lir", "lsar", "leace"]
@@ -299,23 +262,17 @@ class EraserComparison:
 
 def compare_erasers(
     vectors: Mapping[str, Representations],
+    config: TradeOffConfig,
     *,
     eraser: EraserName = "best",
-    alphas: Sequence[float] = (1.0,),
-    pivot: str | None = None,
-    folds: int = 5,
-    seed: int = 0,
     progress: Progress = SILENT,
 ) -> EraserComparison:
     """Measure the trade-off of all erasers in each layer, and fit one in the best layer.
 
     Args:
         vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
+        config: Shifts that erasers are compared with, folds and random seed.
         eraser: Which one to fit.
-        alphas: Lengths of the shift that erasers are compared with.
-        pivot: The language that the shift moves all others to. Default: the first.
-        folds: Number of cross-validation folds.
-        seed: Random seed of the folds.
         progress: Reports progress.
 
     Raises:
@@ -325,7 +282,7 @@ def compare_erasers(
     from isoglot.steer.erasers.trade_off import default_erasers, labeled, trade_offs
 
     check_name("eraser", eraser, ("best", *_ERASERS))
-    found = trade_offs(vectors, alphas=alphas, pivot=pivot, folds=folds, seed=seed, progress=progress)
+    found = trade_offs(vectors, config, progress=progress)
     best = max(found, key=lambda each: each.best.rank)
     names = _ERASERS.values() if eraser == "best" else [_ERASERS[eraser]]
     name = max(names, key=lambda name: best.of(name).rank)

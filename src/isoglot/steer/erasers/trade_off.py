@@ -17,6 +17,7 @@ Shapes: ``N`` sentences, ``D`` hidden size.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.language_probe import discriminant_hits, with_squares
-from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, check_name
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
@@ -99,12 +100,7 @@ class TradeOff:
             ConfigError: The name does not exist.
         """
         found = {row.name: row for row in self.rows}
-        if name not in found:
-            raise ConfigError(
-                f"no eraser {shown(name)}",
-                remedy=nearest_name(name, found),
-                code="config.unknown-name",
-            )
+        check_name("eraser", name, found)
         return found[name]
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,25 +113,36 @@ def default_erasers() -> dict[str, Eraser]:
     return {"mean removal": MeanRemoval(), "LIR": LIR(), "LSAR": LSAR(), "LEACE": LEACE()}
 
 
-def trade_offs(
-    vectors: Mapping[str, Representations],
-    *,
-    erasers: Mapping[str, Eraser] | None = None,
-    alphas: Sequence[float] = (1.0,),
-    pivot: str | None = None,
-    folds: int = 5,
-    seed: int = 0,
-    progress: Progress = SILENT,
-) -> list[TradeOff]:
-    """Measure the trade-off in each layer.
+@dataclass(frozen=True, kw_only=True)
+class TradeOffConfig:
+    """Settings of a trade-off.
 
     Args:
-        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
         erasers: Erasers by name, which are cloned before fitting. Default: all.
         alphas: Lengths of the shift.
         pivot: The language that the shift moves all others to. Default: the first.
         folds: Number of cross-validation folds.
         seed: Random seed of the folds.
+    """
+
+    erasers: Mapping[str, Eraser] | None = None
+    alphas: Sequence[float] = (1.0,)
+    pivot: str | None = None
+    folds: int = 5
+    seed: int = 0
+
+
+DEFAULT_TRADE_OFF = TradeOffConfig()
+
+
+def trade_offs(
+    vectors: Mapping[str, Representations], config: TradeOffConfig = DEFAULT_TRADE_OFF, *, progress: Progress = SILENT
+) -> list[TradeOff]:
+    """Measure the trade-off in each layer.
+
+    Args:
+        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
+        config: Erasers, shifts and folds.
         progress: Reports progress.
 
     Raises:
@@ -146,53 +153,24 @@ def trade_offs(
     numbers = next(iter(vectors.values())).layers
     with progress.task("trade-off", total=len(numbers), unit="layers") as task:
         for layer in numbers:
-            rows = {code: each[layer] for code, each in vectors.items()}
-            found.append(
-                trade_off(rows, erasers=erasers, alphas=alphas, pivot=pivot, folds=folds, seed=seed, layer=layer)
-            )
+            found.append(trade_off({code: each[layer] for code, each in vectors.items()}, config, layer=layer))
             task.advance()
     return found
 
 
 def trade_off(
-    vectors: Mapping[str, np.ndarray],
-    *,
-    erasers: Mapping[str, Eraser] | None = None,
-    alphas: Sequence[float] = (1.0,),
-    pivot: str | None = None,
-    folds: int = 5,
-    seed: int = 0,
-    layer: int | None = None,
+    vectors: Mapping[str, np.ndarray], config: TradeOffConfig = DEFAULT_TRADE_OFF, *, layer: int | None = None
 ) -> TradeOff:
-    """Measure the trade-off for vectors of parallel sentences.
-
-    Args:
-        vectors: N × D for each language.
-        erasers: As for :func:`trade_offs`.
-        alphas: As there.
-        pivot: As there.
-        folds: As there.
-        seed: As there.
-        layer: Number of the layer, for the result.
-
-    Raises:
-        ConfigError: As there.
-        InputError: As there.
-    """
-    _check(vectors, folds)
+    """Measure the trade-off for vectors of parallel sentences (N × D for each language); errors are as above."""
+    _check(vectors, config.folds)
     rows = {language_code(code): np.asarray(X_ND, dtype=np.float64) for code, X_ND in vectors.items()}
     codes = tuple(rows)
-    main = codes[0] if pivot is None else language_code(pivot)
-    if main not in rows:
-        raise ConfigError(
-            f"the pivot {shown(main)} is not one of the languages",
-            remedy=nearest_name(main, rows),
-            code="config.unknown-name",
-        )
+    main = codes[0] if config.pivot is None else language_code(config.pivot)
+    check_name("pivot", main, codes)
     count = len(rows[main])
-    parts = min(folds, count)
-    fold_N = random_stream(seed, "trade-off").permutation(count) % parts
-    ways = _ways(default_erasers() if erasers is None else erasers, alphas, main)
+    parts = min(config.folds, count)
+    fold_N = random_stream(config.seed, "trade-off").permutation(count) % parts
+    ways = _ways(default_erasers() if config.erasers is None else config.erasers, config.alphas, main)
     return TradeOff(
         languages=codes,
         pivot=main,
@@ -237,45 +215,26 @@ def labeled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
 def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
     """Functions by name that are fitted on rows and return a function of a language and its rows."""
     ways: dict[str, Removal] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
-    for name, eraser in erasers.items():
-        ways[name] = _erased(eraser)
-    for alpha in alphas:
-        ways[f"shift, alpha {alpha:g}"] = _shifted(pivot, float(alpha))
-    ways["transport"] = _transported(pivot)
-    return ways
+    ways |= {name: partial(_erased, eraser) for name, eraser in erasers.items()}
+    ways |= {f"shift, alpha {alpha:g}": partial(_shifted, pivot, float(alpha)) for alpha in alphas}
+    return ways | {"transport": partial(_transported, pivot)}
 
 
-def _erased(eraser: Eraser) -> Removal:
-    def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
-        fitted = eraser.clone().fit(*labeled(rows))
-        return lambda code, X_ND: fitted.transform(X_ND, [code] * len(X_ND))
-
-    return learn
+def _erased(eraser: Eraser, rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
+    fitted = eraser.clone().fit(*labeled(rows))
+    return lambda code, X_ND: fitted.transform(X_ND, [code] * len(X_ND))
 
 
-def _shifted(pivot: str, alpha: float) -> Removal:
-    def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
-        steps = {code: alpha * (rows[pivot].mean(axis=0) - X_ND.mean(axis=0)) for code, X_ND in rows.items()}
-        return lambda code, X_ND: X_ND + steps[code]
-
-    return learn
+def _shifted(pivot: str, alpha: float, rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
+    steps = {code: alpha * (rows[pivot].mean(axis=0) - X_ND.mean(axis=0)) for code, X_ND in rows.items()}
+    return lambda code, X_ND: X_ND + steps[code]
 
 
-def _transported(pivot: str) -> Removal:
-    def learn(rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
-        means = {code: X_ND.mean(axis=0) for code, X_ND in rows.items()}
-        spreads = {code: np.cov(X_ND, rowvar=False) for code, X_ND in rows.items()}
-        maps = {code: gaussian_transport(spreads[code], spreads[pivot]) for code in rows if code != pivot}
-
-        def move(code: str, X_ND: np.ndarray) -> np.ndarray:
-            if code == pivot:
-                return X_ND
-            moved_ND: np.ndarray = means[pivot] + (X_ND - means[code]) @ maps[code]
-            return moved_ND
-
-        return move
-
-    return learn
+def _transported(pivot: str, rows: Rows) -> Callable[[str, np.ndarray], np.ndarray]:
+    means = {code: X_ND.mean(axis=0) for code, X_ND in rows.items()}
+    spreads = {code: np.cov(X_ND, rowvar=False) for code, X_ND in rows.items()}
+    maps = {code: gaussian_transport(spreads[code], spreads[pivot]) for code in rows if code != pivot}
+    return lambda code, X_ND: X_ND if code == pivot else means[pivot] + (X_ND - means[code]) @ maps[code]
 
 
 # --- scores ---
