@@ -29,6 +29,7 @@ from isoglot.model import Encoder
 from isoglot.model.protocol import EncoderBase
 from isoglot.represent import embedding_rows
 from isoglot.text.formats.dictionary import Entry
+from isoglot.text.provenance import Provenance, use_entries
 from tests.errors import raises
 
 PAIR = ("en", "fr")
@@ -183,20 +184,25 @@ def test_a_word_in_both_dictionaries_is_refused(encoder):
     assert result.facts["leaked"] == 2
 
 
+def given(words: set[str]) -> Provenance:
+    """What trained on a dictionary of these words."""
+    return Provenance(dictionaries=(use_entries(*PAIR, [Entry(word, word) for word in sorted(words)]),))
+
+
 def test_a_word_that_pretraining_knew_is_refused_and_never_held_out(encoder):
     entries = words_of_one_piece(encoder)
     seen = {entry.source for entry in entries[:-20]}
     known = {entries[-1].source.capitalize()}  # these entries have no capitals, so that case does not count
     parts = (entries[:-20], entries[-20:])
     with raises("input.leak", "1 of 20", repr(entries[-1].source)):
-        align_embeddings(encoder, encoder, *parts, languages=PAIR, config=QUICK, seen=known)
+        align_embeddings(encoder, encoder, *parts, languages=PAIR, config=QUICK, training=given(known))
     without = AlignConfig(normalize="none", resamples=10, leave_out_known=True)
-    result = align_embeddings(encoder, encoder, *parts, languages=PAIR, config=without, seen=known)
+    result = align_embeddings(encoder, encoder, *parts, languages=PAIR, config=without, training=given(known))
     assert (result.test, result.facts["left_out_known"], result.facts["leaked_to_pretraining"]) == (19, 1, 0)
-    result = align_embeddings(encoder, encoder, entries, languages=PAIR, config=QUICK, seen=seen)
+    result = align_embeddings(encoder, encoder, entries, languages=PAIR, config=QUICK, training=given(seen))
     assert result.test == 20
     with raises("input.too-few"):
-        align_embeddings(encoder, encoder, entries[:-20], languages=PAIR, config=QUICK, seen=seen)
+        align_embeddings(encoder, encoder, entries[:-20], languages=PAIR, config=QUICK, training=given(seen))
 
 
 def test_a_sentence_in_both_is_refused_on_either_side(encoder, sentences):

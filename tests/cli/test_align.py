@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from isoglot.align import Center, load_map
-from isoglot.cli.align import embeddings, types
-from isoglot.cli.align_words import words
+from isoglot.cli.align import embeddings, types, words
 from isoglot.core.errors import shown
 from isoglot.core.files import file_hash, read_json
 from isoglot.model import load_encoder, save_encoder
@@ -319,9 +318,9 @@ def test_apply_maps_word_vectors(run, isoglot, tmp_path: Path, name: str):
     assert found.words == ["a", "b", "c"]
     np.testing.assert_allclose(found.matrix_ND, load_map(tmp_path / "map").transform(matrix), atol=1e-5)
     wrong = isoglot(*common, "--out", str(tmp_path / "y.safetensors"))
-    wrong.failed("config.malformed-option", shown(str(tmp_path / "y.safetensors")), "--out", ".vec")
+    wrong.failed("config.malformed-option", shown(str(tmp_path / "y.safetensors")), ".vec")
     wrong = isoglot(*common, "--layer", "1", "--out", str(tmp_path / "z.vec"))
-    wrong.failed("config.conflicting-options", "--layer", ".vec")
+    wrong.failed("config.conflicting-options", "layer 1", ".vec")
 
 
 def test_apply_says_what_will_not_do(run, isoglot, vectors: Path, tmp_path: Path):

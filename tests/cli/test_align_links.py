@@ -133,7 +133,7 @@ def test_two_languages_of_a_table(isoglot, tmp_path: Path):
             ["links", "--langs", "en,fr", "--gold", "x"],
             ("config.conflicting-options", "--gold"),
         ),
-        (["dictionary", "--langs", "en,fr", "--links", "x"], ("config.conflicting-options", "--links", "--aligner")),
+        (["dictionary", "--langs", "en,fr", "--links", "x"], ("config.conflicting-options", "--links", "built-in")),
         (
             ["dictionary", "--parallel", "x", "--links", "y", "--set", "align.null=0.5"],
             ("config.conflicting-options", "--set", "--links"),
@@ -230,7 +230,7 @@ def test_the_record_has_the_settings_of_the_aligner(isoglot, bitext: list[str], 
 def test_gold_is_checked_before_anything_is_learned(
     isoglot, bitext: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("isoglot.cli.align_links.learned_aligner", lambda *_, **__: pytest.fail("it learned"))
+    monkeypatch.setattr("isoglot.align.words.linking.train_aligner", lambda *_, **__: pytest.fail("it learned"))
     (tmp_path / "few.txt").write_text("0-0\n")
     result = isoglot("align", "links", *bitext, "--gold", tmp_path / "few.txt", "--out", tmp_path / "out")
     result.failed("input.line-count", tmp_path, "few.txt", 1, 30)

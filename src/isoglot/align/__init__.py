@@ -9,8 +9,13 @@ from isoglot.core.lazy import lazy_exports
 if TYPE_CHECKING:
     from isoglot.align.alignment import Alignment as Alignment
     from isoglot.align.alignment import LayerAlignment as LayerAlignment
-    from isoglot.align.contextual_words import align_words as align_words
-    from isoglot.align.embeddings import align_embeddings as align_embeddings
+    from isoglot.align.by_dictionary import align_embeddings as align_embeddings
+    from isoglot.align.by_dictionary import align_types as align_types
+    from isoglot.align.by_dictionary import dictionary_pairs as dictionary_pairs
+    from isoglot.align.by_dictionary import identical_pairs as identical_pairs
+    from isoglot.align.by_dictionary import numeral_pairs as numeral_pairs
+    from isoglot.align.by_translation import align_sentences as align_sentences
+    from isoglot.align.by_translation import align_words as align_words
     from isoglot.align.mapped_forward import map_hidden as map_hidden
     from isoglot.align.maps.cca import CCA as CCA
     from isoglot.align.maps.config import AlignConfig as AlignConfig
@@ -33,11 +38,6 @@ if TYPE_CHECKING:
     from isoglot.align.maps.rcsls import RCSLS as RCSLS
     from isoglot.align.maps.self_learning import Refinement as Refinement
     from isoglot.align.maps.self_learning import SelfLearning as SelfLearning
-    from isoglot.align.sentences import align_sentences as align_sentences
-    from isoglot.align.word_pairs import dictionary_pairs as dictionary_pairs
-    from isoglot.align.word_pairs import identical_pairs as identical_pairs
-    from isoglot.align.word_pairs import numeral_pairs as numeral_pairs
-    from isoglot.align.word_types import align_types as align_types
     from isoglot.align.words.bitext import Bitext as Bitext
     from isoglot.align.words.bitext import builtin_bitext as builtin_bitext
     from isoglot.align.words.bitext import linked_bitext as linked_bitext
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from isoglot.align.words.induced_dictionary import induce_dictionary as induce_dictionary
     from isoglot.align.words.link_scores import LinkScores as LinkScores
     from isoglot.align.words.link_scores import score_links as score_links
+    from isoglot.align.words.linking import BitextSource as BitextSource
+    from isoglot.align.words.linking import bitext_dictionaries as bitext_dictionaries
+    from isoglot.align.words.linking import link_bitext as link_bitext
     from isoglot.align.words.symmetrization import symmetrise as symmetrise
     from isoglot.align.words.symmetrization import symmetrize as symmetrize
     from isoglot.align.words.word_aligner import WordAligner as WordAligner

@@ -27,7 +27,7 @@ Use = Literal["embeddings", "types", "words", "sentences"]
 """Embedding matrices, words averaged over contexts, words in context, or sentences (Wu et al. 2020, Figures 4 to 6)."""
 METRICS = "metrics.json"
 TABLE = "metrics.csv"
-_ENCODERS = "encoder_sha256"
+ENCODERS = "encoder_sha256"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,7 +137,7 @@ class Alignment:
 
     def between(self, encoders: Sequence[str | None]) -> Alignment:
         """Copy with the SHA-256 of both encoders, which :meth:`save` records in every map."""
-        return self.with_facts(**{_ENCODERS: list(encoders)})
+        return self.with_facts(**{ENCODERS: list(encoders)})
 
     def with_facts(self, **facts: Any) -> Alignment:  # noqa: ANN401 - what JSON holds
         """Copy with further facts."""
@@ -151,7 +151,7 @@ class Alignment:
         Raises:
             StorageError: The folder cannot be written to, or another process is writing there.
         """
-        encoders = self.facts.get(_ENCODERS, (None, None))
+        encoders = self.facts.get(ENCODERS, (None, None))
         for each in self.layers:
             layers = (each.layer, each.target_layer)
             each.mapping.ends_ = tuple(map(MapEndpoint, encoders, self.languages, layers))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.align.alignment import METRICS, map_files
 from isoglot.align.maps.endpoints import MapSide, by_target_layer, check_end
 from isoglot.align.maps.estimator import PairMap, load_map
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.represent import Representations
-from isoglot.text.formats.word_vectors import Vectors
-from isoglot.text.provenance import Provenance, merged
+from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors, write_vectors
+from isoglot.text.provenance import Provenance, merged, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -120,7 +120,7 @@ def apply_to_layers(
         if not chosen:
             raise ConfigError(
                 f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
-                remedy="choose one with --layer, or encode those layers",
+                remedy="choose one layer, or encode those of the maps",
                 code="config.unknown-layer",
             )
     for each, mapping in chosen.items():
@@ -130,6 +130,56 @@ def apply_to_layers(
     header = found.header | {"layers": list(arrays), "hidden_size": width, "mapped": {"side": side, "into": into}}
     header["provenance"] = merged([found.provenance, maps_provenance(chosen.values())]).packed
     return Representations(arrays, header, offsets=found.offsets, counts=found.counts)
+
+
+def apply_to_file(
+    mapping: Path,
+    vectors: Path,
+    out: Path,
+    *,
+    layer: int | None = None,
+    side: MapSide = "source",
+    into: Into = "common",
+) -> dict[str, Any]:
+    """Map the vectors of a file, and write them to another; returns numbers of rows and layers.
+
+    Args:
+        mapping: A map, or a folder of maps.
+        vectors: What ``isoglot encode`` wrote, or word vectors as ``.vec``.
+        out: The file or folder to write.
+        layer: With one map: the layer to map, whatever the map was fitted on. Default: the map's, or the only one.
+        side: Whether they belong to the source or the target.
+        into: The space to map to.
+
+    Raises:
+        ConfigError: The layer does not exist or is ambiguous, the map was fitted on other vectors, or ``out`` has
+            another format.
+        InputError: The vectors have another width.
+        StorageError: A file cannot be read or written.
+    """
+    maps = read_maps(mapping)
+    facts: dict[str, Any] = {"side": side, "into": into}
+    if not is_vec(vectors.name):
+        given = Representations.open(vectors)
+        found = apply_to_layers(maps, given, layer=layer, side=side, into=into)
+        found.save(out)
+        left = [each for each in given.layers if layer is None and each not in found.layers]
+        rows, width = len(found), found.hidden_size
+        return {"rows": rows, "hidden_size": width, "layers": list(found.layers), "left_out": left, **facts}
+    if out.suffix != ".vec":
+        raise ConfigError(
+            f"word vectors for {shown(str(out))}",
+            remedy="end it in .vec too",
+            code="config.malformed-option",
+        )
+    if layer is not None:
+        raise ConfigError(
+            f"layer {layer} of a .vec, which has no layers", remedy="name none", code="config.conflicting-options"
+        )
+    table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
+    origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
+    write_vectors(out, table.words, table.matrix_ND, provenance=origin)
+    return {"rows": len(table), "hidden_size": table.matrix_ND.shape[1], "layers": [], "left_out": [], **facts}
 
 
 def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
@@ -155,7 +205,7 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
             where = source.name if layer is None else f"layer {layer} of {source.name}"
             raise ConfigError(
                 f"there is no map for {where}",
-                remedy="choose --layers that have maps, or one layer and its map",
+                remedy="choose layers that have maps, or one layer and its map",
                 code="config.missing-data",
             )
         check_end(mapping, "source", source.header, layer)

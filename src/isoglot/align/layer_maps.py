@@ -9,12 +9,12 @@ Shape legend: ``N`` rows of the source, ``M`` of the target, ``P`` pairs, ``D`` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 
-from isoglot.align.alignment import Alignment, LayerAlignment
+from isoglot.align.alignment import ENCODERS, Alignment, LayerAlignment
 from isoglot.align.maps.config import make_map
 from isoglot.align.splits import limited
 from isoglot.core.errors import ConfigError, InputError
@@ -23,7 +23,7 @@ from isoglot.represent.layer_pass import chosen_layers
 from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from isoglot.align.alignment import Use
     from isoglot.align.maps.config import AlignConfig
@@ -35,6 +35,20 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Provenance
 
 _IN_ROUNDS = ("rcsls", "refinement", "self-learning")
+
+
+class LayerMatrices(Protocol):
+    """Matrices by layer, such as :class:`isoglot.represent.Representations`."""
+
+    def __getitem__(self, layer: Any, /) -> np.ndarray: ...  # noqa: ANN401 - an int, or None
+
+
+class RowPairs(NamedTuple):
+    """Pairs of rows to fit on and to score on; for word types, also test pairs of the same spelling."""
+
+    train_P2: np.ndarray
+    test_P2: np.ndarray
+    alike: SpelledAlike | None = None
 
 
 class LayerRows(NamedTuple):
@@ -133,24 +147,52 @@ def align_layers(
 def fit_alignment(
     use: Use,
     languages: tuple[str, str],
-    layers: Iterable[LayerRows],
-    train_P2: np.ndarray,
-    test_P2: np.ndarray,
+    sides: Sequence[LayerMatrices],
+    chosen: Sequence[tuple[int | None, int | None]],
+    pairs: RowPairs,
     config: AlignConfig,
-    facts: dict[str, Any],
     *,
+    facts: dict[str, Any],
+    encoders: Sequence[str | None],
     given: Provenance | None = None,
-    **options: Any,  # noqa: ANN401 - those of align_layers
+    device: torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> Alignment:
-    """:func:`align_layers` with its result as an :class:`Alignment`."""
+    """:func:`align_layers` with its result as an :class:`Alignment`.
+
+    Args:
+        use: What is aligned.
+        languages: Languages of the two sides.
+        sides: Rows of either side, by layer.
+        chosen: Pairs of a source layer and a target layer.
+        pairs: Pairs of rows. With words of the same spelling (``alike``), the map sees all rows, else those of the
+            training pairs only.
+        config: Map, normalization and evaluation.
+        facts: Coverage and leaks.
+        encoders: SHA-256 of both encoders.
+        given: Dictionary that the maps are fitted on, if any.
+        device: Where to compute: a CUDA device, or else the CPU.
+        progress: Progress in layers; in rounds for iterative maps.
+    """
+    layers = align_layers(
+        (LayerRows(one, other, sides[0][one], sides[1][other]) for one, other in chosen),
+        pairs.train_P2,
+        pairs.test_P2,
+        config,
+        fitted="train" if pairs.alike is None else "all",
+        alike=pairs.alike,
+        total=len(chosen),
+        device=device,
+        progress=progress,
+    )
     return Alignment(
         use=use,
         languages=languages,
         config=config,
-        train=len(train_P2),
-        test=len(test_P2),
-        facts=facts,
-        layers=align_layers(layers, train_P2, test_P2, config, **options),
+        train=len(pairs.train_P2),
+        test=len(pairs.test_P2),
+        facts={**facts, ENCODERS: list(encoders)},
+        layers=layers,
         given=given,
     )
 

@@ -1,80 +1,358 @@
-"""``isoglot align``: maps between the spaces of two encoders, scored on what they were not fitted on."""
+"""``isoglot align``: maps between the spaces of two encoders, word alignment of bitext, and dictionaries from it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli import align_dictionary, align_links, align_words
-from isoglot.cli.align_run import (
-    BUILTIN,
-    AllowLeak,
-    Candidates,
-    Count,
-    Dictionary,
-    Method,
-    Normalize,
-    Parallel,
-    Source,
-    Target,
-    TestDictionary,
-    TestParallel,
-    Vocabulary,
-    align_config,
-    run_alignment,
-)
-from isoglot.cli.inputs import Langs, one_each, parse_pairs, paths_of, two_bitexts
+from isoglot.cli.inputs import Langs, is_table, one_each, parse_pairs, two_bitexts, two_sides
 from isoglot.cli.options import (
+    INPUT,
     MODEL,
-    Debug,
     Device,
-    Json,
+    KnownWordOptions,
     LayerList,
-    LeaveOutKnown,
     Out,
-    Quiet,
     Seed,
     Settings,
     VectorsOut,
     Weights,
     open_run,
     parse_layers,
+    refuse_beside,
+    verb,
 )
-from isoglot.cli.output import Output
-from isoglot.cli.run_files import refuse_overwriting
+from isoglot.cli.output import Output, page_facts
+from isoglot.cli.run_files import recorded, refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
-from isoglot.text.formats.word_vectors import is_vec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.align import Alignment
+    from isoglot.align import AlignConfig, Alignment
+    from isoglot.align.words.linking import BitextSource
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.leaks import LeakCheck
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.formats.word_vectors import Vectors
+
+    Sides = tuple[Any, Any]  # encoders, or word vectors
 
 app = typer.Typer(
     help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
     "is which in bitext, and the dictionary in it.",
     no_args_is_help=True,
 )
+PAGE = "index.html"
 
-align_links.add_to(app)
-align_dictionary.add_to(app)
-align_words.add_to(app)
+# --- options ---
+
+Source = Annotated[
+    str, typer.Argument(metavar="MODEL", callback=open_run, help=f"Encoder whose vectors are mapped. {MODEL}")
+]
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TO_MODEL",
+        callback=open_run,
+        help="Encoder that they are mapped to. Default: the source.",
+        show_default=False,
+    ),
+]
+Segment = Annotated[
+    Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
+    typer.Option(
+        "--segment",
+        rich_help_panel=INPUT,
+        help="How text is cut into words. Default: auto, which suits the language; blanks where links are given: they "
+        "count words.",
+    ),
+]
+Aligner = Annotated[
+    Path | None,
+    typer.Option("--aligner", metavar="PATH", help="One that align links wrote. Default: it learns here."),
+]
+LinksFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--links",
+        metavar="FILE",
+        rich_help_panel=INPUT,
+        help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.",
+    ),
+]
+AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
+_COUNT = "--sentences"
+MAP_OPTIONS = {
+    "ridge": "penalty=1.0",
+    "cca": "components=None, penalty=0.0",
+    "rcsls": "rounds=10, learning_rate=1.0, neighborhood=10, cutoff=200000, constraint=none",
+    "refinement": "rounds=5, cutoff=15000, neighborhood=10",
+    "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=5, threshold=0.0005, "
+    "early=4000, cutoff=10000, neighborhood=10, rounds=2000",
+}
+"""The options of each map with their defaults, as the help says them."""
+STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
+"""Those of each normalization."""
 
 
-@app.command(
+def _listed(options: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {values}" for name, values in options.items())
+
+
+Method = Annotated[
+    Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
+    typer.Option("--method", help=f"The map. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."),
+]
+Normalize = Annotated[
+    Literal["none", "center", "unit", "unit-center-unit", "iterative"] | None,
+    typer.Option(
+        "--normalize",
+        help="What both spaces go through first; default: iterative, the paper's, and for self-learning "
+        "unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
+        f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """The map and its settings."""
+
+    SECTION: ClassVar[str] = "Map"
+    method: Method = "procrustes"
+    normalize: Normalize = None
+    settings: Settings = None
+
+    def config(self, **values: Any) -> AlignConfig:  # noqa: ANN401 - fields of the config
+        """The config of an alignment.
+
+        Raises:
+            ConfigError: The map has no such option.
+        """
+        from isoglot.align.maps.config import AlignConfig, make_map, spell_out
+        from isoglot.core.config import build_config
+
+        values |= {"method": self.method, "normalize": self.normalize}
+        settings = spell_out(self.settings or (), self.method, self.normalize)
+        config = build_config(AlignConfig, values=values, settings=settings)
+        make_map(config)  # checks its options
+        return config
+
+
+@dataclass(frozen=True)
+class DictionaryOptions:
+    """The dictionaries that words are aligned by."""
+
+    SECTION: ClassVar[str] = INPUT
+    dictionary: Annotated[
+        list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
+    ]
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on. Default: a fifth is held out."),
+    ] = None
+
+    def files(self) -> tuple[tuple[str, str], list[list[Path]]]:
+        """The languages, the files to learn from and, if there are any, those to score on.
+
+        Raises:
+            ConfigError: The dictionaries are of several language pairs.
+        """
+        found = [parse_pairs(self.dictionary)] + ([parse_pairs(self.test, "--test")] if self.test else [])
+        pairs = sorted({pair for each in found for pair in each})
+        if len(pairs) > 1:
+            raise ConfigError(
+                f"dictionaries of {' and '.join('-'.join(pair) for pair in pairs)}",
+                remedy="align one pair at a time",
+                code="config.other-language",
+            )
+        return pairs[0], [next(iter(each.values())) for each in found]
+
+
+@dataclass(frozen=True)
+class WordOptions(KnownWordOptions):
+    """Which words are aligned and searched."""
+
+    candidates: Annotated[
+        Literal["all", "gold"],
+        typer.Option(
+            "--candidates",
+            help="Where a translation is looked for: the whole target vocabulary, or only the target words of the "
+            "test.",
+        ),
+    ] = "all"
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(
+            "--vocabulary",
+            metavar="N",
+            min=1,
+            help="The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 "
+            "of a text.",
+        ),
+    ] = None
+
+    def values(self) -> dict[str, Any]:
+        """Fields of the config."""
+        policy = self.policy()
+        values = {"leave_out_known": policy == "leave-out", "allow_leak": policy == "allow"}
+        return {**values, "candidates": self.candidates, "max_vocabulary": self.vocabulary}
+
+
+@dataclass(frozen=True)
+class BitextOptions:
+    """Sentences with their translations."""
+
+    SECTION: ClassVar[str] = INPUT
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
+    ] = None
+    langs: Langs = None
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            _COUNT,
+            metavar="N",
+            min=2,
+            max=1_000_000,
+            help="The first N. Default: 10,000 built-in ones, or all of files.",
+        ),
+    ] = None
+
+    def source(self, *, test: list[str] | None = None, **more: Any) -> BitextSource:  # noqa: ANN401 - its other fields
+        """Where the sentences come from.
+
+        Raises:
+            ConfigError: There is no such file, or not two languages.
+            InputError: A table names no languages.
+        """
+        from isoglot.align.words.linking import BitextSource
+
+        languages, files, tests = two_bitexts(self.parallel, test, self.langs)
+        return BitextSource(languages=languages, files=files, test_files=tests, sentences=self.sentences, **more)
+
+
+@dataclass(frozen=True)
+class MappedBitextOptions(BitextOptions):
+    """Sentences to fit maps on and to score them on."""
+
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            _COUNT,
+            metavar="N",
+            min=2,
+            max=1_000_000,
+            help="The first N to learn from. Default: 2,000 built-in ones, or all of files.",
+        ),
+    ] = None
+    test_parallel: Annotated[
+        list[str] | None,
+        typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on. Default: a fifth is held out."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class EncoderLinkOptions:
+    """Links by the vectors of an encoder."""
+
+    SECTION: ClassVar[str] = "Links by an encoder"
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="MODEL", callback=open_run, help=f"Link by its vectors. {MODEL}"),
+    ] = None
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            "--layer",
+            metavar="auto|N",
+            help="Whose vectors, with --model; auto, the default: the best one on gold links.",
+        ),
+    ] = None
+    rule: Annotated[
+        Literal["auto", "argmax", "softmax"] | None,
+        typer.Option("--rule", help="A word's best, or all above a threshold, with --model. Default: auto."),
+    ] = None
+    center: Annotated[
+        Literal["auto", "mean", "none"] | None,
+        typer.Option("--center", help="Whether languages' means are removed, with --model. Default: auto."),
+    ] = None
+    dev_parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dev-parallel", metavar="LANG=FILE", help="Sentences to choose a layer on, with --model; twice."
+        ),
+    ] = None
+    dev_gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible)."
+        ),
+    ] = None
+    allow_leak: AllowLeak = False
+
+    def check(self, aligner: Path | None, settings: list[str] | None) -> None:
+        """Refuse options that would be ignored."""
+        names = ("layer", "rule", "center", "allow_leak", "dev_parallel", "dev_gold")
+        given = {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        if aligner is not None:
+            remedy = "leave it out: an aligner has its settings"
+            refuse_beside({"--set": settings, **given}, "--aligner", remedy=remedy)
+        if self.model is None:
+            _need(given, "--model", "name an encoder, or leave it out")
+        if bool(self.dev_parallel) != bool(self.dev_gold):
+            raise ConfigError(
+                "--dev-parallel and --dev-gold go together",
+                remedy="give both, or neither and --layer N",
+                code="config.missing-option",
+            )
+
+    def config(self, settings: list[str] | None) -> Any:  # noqa: ANN401 - of either kind of aligner
+        """The config of an aligner: of an encoder's if there is one."""
+        from isoglot.align import EncoderLinksConfig, WordAlignConfig
+        from isoglot.core.config import build_config
+
+        if self.model is None:
+            return build_config(WordAlignConfig, settings=settings or ())
+        if self.layer not in (None, "auto") and not str(self.layer).lstrip("-").isdecimal():
+            raise ConfigError(
+                f"--layer {shown(self.layer)} is not a layer",
+                remedy="write --layer auto, or a number such as --layer 4",
+                code="config.malformed-option",
+            )
+        layer = self.layer if self.layer in (None, "auto") else int(str(self.layer))
+        values = {"layer": layer, "rule": self.rule, "center": self.center}
+        given = {name: value for name, value in values.items() if value is not None}
+        return build_config(EncoderLinksConfig, values=given, settings=settings or ())
+
+    def dev(self, source: BitextSource) -> BitextSource | None:
+        """The sentences to choose a layer on; None: those the library chooses."""
+        from isoglot.align.words.linking import BitextSource
+
+        if not self.dev_parallel:
+            return None
+        languages = source.languages
+        found, files = two_sides(
+            self.dev_parallel, "--dev-parallel", languages if is_table(self.dev_parallel) else None
+        )
+        _same_order("--dev-parallel", found, languages)
+        return BitextSource(languages=languages, files=files, gold=self.dev_gold, segment=source.segment)
+
+
+# --- maps ---
+
+
+@verb(
+    app,
     "embeddings",
-    epilog="Example: isoglot align embeddings runs/en runs/fr --dictionary en-fr=train.txt "
-    "--test en-fr=test.txt --out map/",
+    example="align embeddings runs/en runs/fr --dictionary en-fr=train.txt --test en-fr=test.txt --out map/",
 )
 def embeddings(
-    dictionary: Dictionary,
-    out: Out,
+    *,
     source: Annotated[
         str,
         typer.Argument(
@@ -92,28 +370,23 @@ def embeddings(
             show_default=False,
         ),
     ] = None,
-    test: TestDictionary = None,
+    entries: DictionaryOptions,
     words_of: Annotated[
         list[str] | None,
         typer.Option(
             "--words-of",
             metavar="LANG=FILE",
+            rich_help_panel=INPUT,
             help="Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
         ),
     ] = None,
-    method: Method = "procrustes",
-    normalize: Normalize = None,
-    candidates: Candidates = "all",
-    vocabulary: Vocabulary = None,
-    leave_out_known: LeaveOutKnown = False,
-    allow_leak: AllowLeak = False,
-    settings: Settings = None,
+    mapping: MapOptions,
+    words: WordOptions,
+    out: Out,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
 
@@ -121,78 +394,82 @@ def embeddings(
 
     The map sees the whole vocabularies of both sides, and translations are looked for among all words of the target.
     """
-    output = Output(json=json, quiet=quiet)
-    of_words = {"candidates": candidates, "max_vocabulary": vocabulary, "leave_out_known": leave_out_known}
-    config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
-    languages, files = _dictionaries(dictionary, test)
-    sides = (source, target or source)
-    lists = _word_lists(words_of, languages)
-    read = [Path(name).expanduser() for name in sides if is_vec(name)]
+    from isoglot.text.formats.word_vectors import is_vec
 
-    def work(
-        one: EncoderLike | Vectors, other: EncoderLike | Vectors, scratch: Path, more: dict[str, Any]
-    ) -> Alignment:
+    config = mapping.config(seed=seed, **words.values())
+    languages, files = entries.files()
+    paths = [Path(name).expanduser() if is_vec(name) else None for name in (source, target or source)]
+    lists = one_each(words_of, "--words-of") if words_of else {}
+    for code in lists:
+        if code not in languages:
+            problem = f"--words-of names {code}, the dictionary {' and '.join(languages)}"
+            raise ConfigError(problem, remedy="name one of these", code="config.other-language")
+
+    def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_embeddings
         from isoglot.core.devices import choose_device
+        from isoglot.core.files import file_hash
+        from isoglot.retrieve.vector_files import vectors_provenance
         from isoglot.text.formats.word_vectors import read_words
+        from isoglot.text.provenance import merged
 
-        check = _leak_check(zip((one, other), sides, strict=True), allow=config.allow_leak)
-        more |= {"seen": check.provenance.words(languages[0]), "device": choose_device(device)}
-        first, second = (None if path is None else read_words(path) for path in lists)
-        found = align_embeddings(one, other, *map(_entries, files), languages=languages, words=(first, second), **more)
-        return found.with_facts(leak_check=check.facts())
+        only = [read_words(lists[code]) if code in lists else None for code in languages]
+        found = align_embeddings(
+            *sides,
+            *map(_entries, files),
+            languages=languages,
+            words=(only[0], only[1]),
+            config=config,
+            training=merged(vectors_provenance(path) for path in paths if path is not None),
+            device=choose_device(device),
+            progress=output.progress,
+        )
+        hashes = found.facts["encoder_sha256"]
+        return found.between(
+            [was if path is None else file_hash(path) for was, path in zip(hashes, paths, strict=True)]
+        )
 
-    inputs = [*_flat(files), *read, *(path for path in lists if path is not None)]
-    run_alignment(work, (source, target), out, config, inputs, device, output, _encoder_or_vectors)
+    inputs = [*(path for part in files for path in part), *(path for path in paths if path), *lists.values()]
+    _run(work, (source, target), out, config, inputs, device, output, load=_encoder_or_vectors)
 
 
-@app.command(
+@verb(
+    app,
     "types",
-    epilog="Example: isoglot align types runs/en runs/fr --text en=en.txt --text fr=fr.txt "
-    "--dictionary en-fr=train.txt --test en-fr=test.txt --out map/",
+    example="align types runs/en runs/fr --text en=en.txt --text fr=fr.txt --dictionary en-fr=train.txt "
+    "--test en-fr=test.txt --out map/",
 )
 def types(
-    text: Annotated[
-        list[str], typer.Option("--text", metavar="LANG=FILE", help="Text of a language, for contexts. Once for each.")
-    ],
-    dictionary: Dictionary,
-    out: Out,
+    *,
     source: Source = "isoglot-mini",
     target: Target = None,
-    test: TestDictionary = None,
+    text: Annotated[
+        list[str],
+        typer.Option("--text", metavar="LANG=FILE", rich_help_panel=INPUT, help="Text of a language. Once for each."),
+    ],
+    entries: DictionaryOptions,
     layers: LayerList = "all",
-    segment: Annotated[
-        Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"],
-        typer.Option("--segment", help="How text is cut into words; auto suits the language."),
-    ] = "auto",
+    segment: Segment = None,
     case: Annotated[
         Literal["keep", "lower"], typer.Option("--case", help="How words of the text are looked up; MUSE's are lower.")
     ] = "lower",
     contexts: Annotated[
         int | None, typer.Option("--contexts", min=1, help="Sentences of a word at most. Default: all.")
     ] = None,
-    method: Method = "procrustes",
-    normalize: Normalize = None,
-    candidates: Candidates = "all",
-    vocabulary: Vocabulary = None,
-    leave_out_known: LeaveOutKnown = False,
-    allow_leak: AllowLeak = False,
-    settings: Settings = None,
+    mapping: MapOptions,
+    words: WordOptions,
+    out: Out,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer.
 
     The map sees all words of both texts, and translations are looked for among all words of the target's.
     """
-    output = Output(json=json, quiet=quiet)
-    of_words = {"candidates": candidates, "max_vocabulary": vocabulary, "leave_out_known": leave_out_known}
-    config = align_config(method, normalize, allow_leak, seed, settings, **of_words)
-    languages, files = _dictionaries(dictionary, test)
+    config = mapping.config(seed=seed, **words.values())
+    languages, files = entries.files()
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
         raise ConfigError(
@@ -201,85 +478,119 @@ def types(
             code="config.other-language",
         )
 
-    def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
+    def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_types
         from isoglot.represent.sentences import SegmentedFile
 
-        check = _leak_check([(one, source), (other, target or source)], allow=config.allow_leak)
         cut = None if segment == "auto" else segment
-        words = [SegmentedFile(texts[code], code, cut) for code in languages]
-        found = align_types(
-            one,
-            other,
-            (words[0], words[1]),
-            *map(_entries, files),
-            languages=languages,
-            layers=parse_layers(layers),
-            case=case,
-            contexts=contexts,
-            seen=check.provenance.words(languages[0]),
-            **more,
-        )
-        return found.with_facts(leak_check=check.facts())
+        read = [SegmentedFile(texts[code], code, cut) for code in languages]
+        options: dict[str, Any] = {"languages": languages, "layers": parse_layers(layers), "case": case}
+        options |= {"contexts": contexts, "config": config, "progress": output.progress}
+        return align_types(*sides, (read[0], read[1]), *map(_entries, files), **options)
 
-    run_alignment(work, (source, target), out, config, [*_flat(files), *texts.values()], device, output)
+    inputs = [*(path for part in files for path in part), *texts.values()]
+    _run(work, (source, target), out, config, inputs, device, output)
 
 
-@app.command(
+@verb(
+    app,
     "sentences",
-    epilog="Example: isoglot align sentences MODEL_A MODEL_B --parallel en=a.txt --parallel fr=b.txt --out map/",
+    example="align sentences MODEL_A MODEL_B --parallel en=a.txt --parallel fr=b.txt --out map/",
 )
 def sentences(
-    out: Out,
+    *,
     source: Source = "isoglot-mini",
     target: Target = None,
-    parallel: Parallel = None,
-    test_parallel: TestParallel = None,
-    langs: Langs = None,
-    sentences: Count = None,
+    bitext: MappedBitextOptions,
     layers: LayerList = "all",
-    method: Method = "procrustes",
-    normalize: Normalize = None,
+    mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    settings: Settings = None,
+    out: Out,
     weights: Weights = "best",
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Align sentences, each the mean of its subwords, by their translations, in every layer.
 
     Pairs that repeat a sentence of an earlier one are left out.
     """
-    output = Output(json=json, quiet=quiet)
-    config = align_config(method, normalize, allow_leak, seed, settings)
-    languages, files, tests = two_bitexts(parallel, test_parallel, langs)
+    config = mapping.config(seed=seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, seed=seed)
 
-    def work(one: EncoderLike, other: EncoderLike, scratch: Path, more: dict[str, Any]) -> Alignment:
+    def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_sentences
-        from isoglot.align.words.bitext import builtin_sentences, read_sentence_pairs
 
-        if files:
-            pairs = [read_sentence_pairs(files, languages)[:sentences]]
-            pairs += [read_sentence_pairs(tests, languages)] if tests else []
-        else:
-            count = sentences or BUILTIN
-            pairs = [builtin_sentences(languages, count, seed=seed)]
-            pairs.append(builtin_sentences(languages, max(1, count // 4), split="test", seed=seed))
-        return align_sentences(
-            one, other, *pairs, languages=languages, layers=parse_layers(layers), scratch=scratch, **more
-        )
+        options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "config": config}
+        return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=output.progress, **options)
 
-    run_alignment(work, (source, target), out, config, paths_of(files, tests), device, output)
+    _run(work, (source, target), out, config, given.paths, device, output)
 
 
-@app.command(
-    "apply",
-    epilog="Example: isoglot align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors",
-)
+@verb(app, "words", example="align words runs/en runs/fr --parallel en=en.txt --parallel fr=fr.txt --out map/")
+def words(
+    *,
+    source: Source = "isoglot-mini",
+    target: Target = None,
+    bitext: MappedBitextOptions,
+    links: LinksFile = None,
+    aligner: Aligner = None,
+    segment: Segment = None,
+    test_links: Annotated[
+        Path | None,
+        typer.Option(
+            "--test-links",
+            metavar="FILE",
+            rich_help_panel=INPUT,
+            help="The links of --test-parallel. Default: aligned, too.",
+        ),
+    ] = None,
+    kept: Annotated[
+        Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
+    ] = "one",
+    layers: LayerList = "all",
+    mapping: MapOptions,
+    allow_leak: AllowLeak = False,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Align words in their contexts, from bitext or the built-in gold, in every layer.
+
+    Without --links, words are linked as align links does, and what both directions say is taken; --aligner is one that
+    it wrote, for other settings or links by a model. Pairs that repeat a sentence of an earlier one are left out.
+    """
+    from isoglot.align.words.linking import open_aligner
+    from isoglot.align.words.word_aligner import aligner_path
+
+    config = mapping.config(seed=seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=seed)
+    _check_links(given, links, test_links, {"--aligner": aligner, "--segment": segment})
+    known = open_aligner(aligner, given.languages, device=device)
+
+    def work(sides: Sides, scratch: Path) -> Alignment:
+        from isoglot.align import align_words
+
+        if given.files and links is None and known is None:
+            _warn_slow(output)
+        progress = output.progress
+        parts, linked_by = given.linked_words(links=links, test_links=test_links, aligner=known, progress=progress)
+        options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "links": kept}
+        found = align_words(*sides, *parts, config=config, scratch=scratch, progress=progress, **options)
+        if not linked_by:
+            return found
+        return found.with_facts(linked_by={**linked_by, "aligner": "learned here" if known is None else str(aligner)})
+
+    named = [links, test_links, None if aligner is None else aligner_path(aligner)]
+    inputs = [*given.paths, *(each for each in named if each is not None)]
+    _run(work, (source, target), out, config, inputs, device, output)
+
+
+@verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
 def apply(
+    *,
     mapping: Annotated[
         Path, typer.Option("--map", metavar="PATH", help="A map, or a folder of them: then every layer by its own.")
     ],
@@ -295,9 +606,7 @@ def apply(
         Literal["common", "target"],
         typer.Option("--into", help="The space where both meet, or the target's as its encoder has it."),
     ] = "common",
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Map vectors to the common space of a map, or to its target's.
 
@@ -308,59 +617,163 @@ def apply(
     """
     from rich.text import Text
 
-    from isoglot.align.apply import apply_to_layers, apply_to_vectors, maps_provenance, read_maps
-    from isoglot.represent import Representations
-    from isoglot.text.formats.word_vectors import read_vectors, write_vectors
-    from isoglot.text.provenance import merged, provenance_of
+    from isoglot.align.apply import apply_to_file
 
-    output = Output(json=json, quiet=quiet)
     refuse_overwriting([out], [vectors, mapping, *mapping.glob("*.safetensors")])
-    maps = read_maps(mapping)
-    if is_vec(vectors.name):
-        if out.suffix != ".vec":
-            raise ConfigError(
-                f"--out {shown(str(out))} for a .vec", remedy="end it in .vec too", code="config.malformed-option"
-            )
-        if layer is not None:
-            raise ConfigError(
-                "--layer is for what encode wrote, and a .vec has no layers",
-                remedy="leave it out",
-                code="config.conflicting-options",
-            )
-        table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
-        origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
-        write_vectors(out, table.words, table.matrix_ND, provenance=origin)
-        rows, width, layers, left = len(table), table.matrix_ND.shape[1], [], []
-    else:
-        given = Representations.open(vectors)
-        found = apply_to_layers(maps, given, layer=layer, side=side, into=into)
-        found.save(out)
-        rows, width, layers = len(found), found.hidden_size, list(found.layers)
-        left = [each for each in given.layers if layer is None and each not in layers]
-    facts = {"out": str(out), "rows": rows, "hidden_size": width, "layers": layers, "left_out": left}
-    facts |= {"side": side, "into": into}
-    where = f" in layers {', '.join(map(str, layers))}" if layers else ""
-    rest = f"; left out: layers {', '.join(map(str, left))}" if left else ""
-    output.result(facts, Text(f"{rows:,} vectors x {width}{where} mapped and written to {out}{rest}"))
+    facts = apply_to_file(mapping, vectors, out, layer=layer, side=side, into=into)
+    layers, left = (", ".join(map(str, facts[name])) for name in ("layers", "left_out"))
+    where = f" in layers {layers}" if layers else ""
+    rest = f"; left out: layers {left}" if left else ""
+    said = f"{facts['rows']:,} vectors x {facts['hidden_size']}{where} mapped and written to {out}{rest}"
+    output.result({"out": str(out), **facts}, Text(said))
 
 
-def _dictionaries(train: list[str], test: list[str] | None) -> tuple[tuple[str, str], list[list[Path]]]:
-    """The languages, the files to learn from and, if there are any, those to score on."""
-    found = [parse_pairs(train)]
-    if not found[0]:
-        raise ConfigError(
-            "--dictionary is missing", remedy="name one: --dictionary en-fr=train.txt", code="config.missing-option"
+# --- bitext ---
+
+
+@verb(app, "links", example="align links --parallel en=en.txt --parallel fr=fr.txt --out links/")
+def links(
+    *,
+    bitext: BitextOptions,
+    segment: Segment = None,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--gold",
+            metavar="FILE",
+            rich_help_panel=INPUT,
+            help="Links to score on (Pharaoh; 1?2: possible), a line a pair.",
+        ),
+    ] = None,
+    aligner: Aligner = None,
+    method: Annotated[
+        Literal["intersection", "union", "grow-diag", "grow-diag-final-and"] | None,
+        typer.Option(
+            "--method",
+            help="How the two directions are made one. Default: grow-diag-final-and, with a model intersection.",
+        ),
+    ] = None,
+    encoder: EncoderLinkOptions,
+    settings: Settings = None,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Find which word translates which in bitext, and link the words of every pair.
+
+    It is learned from the bitext itself or, with --model, read off the vectors of an encoder; the layer is then chosen
+    on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides with blanks between them, the
+    aligner and metrics.json. What it writes is what align words and align dictionary read.
+    """
+    from tempfile import TemporaryDirectory
+
+    from isoglot.align.words.linking import LAYERS, link_bitext, link_files, open_aligner
+    from isoglot.align.words.word_aligner import aligner_path
+    from isoglot.core.files import write_text
+    from isoglot.model import load_encoder
+    from isoglot.report.link_layers import choice_in_words, link_layers_page, links_shown
+
+    encoder.check(aligner, settings)
+    config = encoder.config(settings) if aligner is None else None
+    given = bitext.source(segment=segment, gold=gold, seed=seed)
+    if not given.files:
+        remedy = "leave it out: they have their own, and are scored on it"
+        refuse_beside({"--gold": gold, "--dev-gold": encoder.dev_gold}, "built-in sentences", remedy=remedy)
+    dev = encoder.dev(given)
+    read = [*given.paths, *([] if dev is None else dev.paths), *([] if aligner is None else [aligner_path(aligner)])]
+    refuse_overwriting([*link_files(out, given.languages), out / LAYERS, out / PAGE], read)
+    known = open_aligner(aligner, given.languages, model=encoder.model, device=device)
+    if known is None and encoder.model is None:
+        _warn_slow(output)
+    with (
+        recorded(out, read, seed=seed, config=config if known is None else known.config, device="cpu") as run,
+        TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch,
+    ):
+        fitted = None if known is not None or encoder.model is None else load_encoder(encoder.model, device=device)
+        found = link_bitext(
+            given,
+            config,
+            encoder=fitted,
+            model=_named(encoder.model),
+            aligner=known,
+            dev=dev,
+            method=method,
+            allow_leak=encoder.allow_leak,
+            scratch=Path(scratch),
+            progress=output.progress,
         )
-    if test:
-        found.append(parse_pairs(test, "--test"))
-    pairs = sorted({pair for each in found for pair in each})
-    if len(pairs) > 1:
-        raise ConfigError(
-            f"dictionaries of {' and '.join('-'.join(pair) for pair in pairs)}",
-            remedy="align one pair at a time",
-            code="config.other-language",
+        run.device, run.config = found.aligner.device, {**(run.config or {}), **found.aligner.origin()}
+        found.save(run.folder)
+        if found.choice is not None:
+            facts = (f"model {encoder.model}", *page_facts())
+            write_text(run.folder / PAGE, link_layers_page(found.choice, given.languages, facts=facts))
+    output.result({"out": str(out), **found.facts()}, links_shown(found))
+    figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {out / PAGE}\n"
+    output.say(f"{figure}Links, words and metrics in {out}")
+
+
+@verb(app, "dictionary", example="align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/")
+def dictionary(
+    *,
+    bitext: BitextOptions,
+    links: LinksFile = None,
+    segment: Segment = None,
+    aligner: Aligner = None,
+    settings: Settings = None,
+    out: Out,
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Induce a weighted dictionary, in both directions, from bitext: anchors for languages that have no dictionary.
+
+    Writes en-fr.tsv and fr-en.tsv: word, translation, weight; and beside each, a record of the bitext. Settings of the
+    aligner are --set align.KEY=VALUE, those of what is kept --set keep.KEY=VALUE.
+    """
+    from rich.text import Text
+
+    from isoglot.align.words.induced_dictionary import DictionaryConfig
+    from isoglot.align.words.linking import bitext_dictionaries, open_aligner
+    from isoglot.align.words.word_aligner import aligner_path
+    from isoglot.core.config import build_config, parse_setting
+
+    named = {parse_setting(each)[0][0] for each in settings or ()}
+    of_aligner = {"--set align.…": "align" in named}
+    if links is not None:
+        beside = {"--aligner": aligner, "built-in sentences": not bitext.parallel, **of_aligner}
+        refuse_beside(
+            {**beside, "--set symmetry": "symmetry" in named}, "--links", remedy="nothing is aligned: leave one out"
         )
-    return pairs[0], [next(iter(each.values())) for each in found]
+    if aligner is not None:
+        refuse_beside(of_aligner, "--aligner", remedy="an aligner has its settings: leave one out")
+    config = build_config(DictionaryConfig, settings=settings or ())
+    given = bitext.source(segment=segment, seed=seed)
+    paths = [*given.paths, *(each for each in (aligner and aligner_path(aligner), links) if each is not None)]
+    first, second = given.languages
+    refuse_overwriting([out / f"{first}-{second}.tsv", out / f"{second}-{first}.tsv"], paths)
+    known = open_aligner(aligner, given.languages)
+    if known is None and links is None:
+        _warn_slow(output)
+    with recorded(out, paths, seed=seed, config=config, device="cpu" if known is None else known.device) as run:
+        if known is not None:
+            align = known.config.model_dump(mode="json") | known.origin()
+            run.config = config.model_dump(mode="json") | {"align": align}
+        found = bitext_dictionaries(given, config, links=links, aligner=known, progress=output.progress)
+        found.save(run.folder)
+    facts = found.facts()
+    counts = {name: facts[name] for name in found.entries}
+    lines = [f"{name}: {each['words']:,} words, {each['entries']:,} entries" for name, each in counts.items()]
+    output.result({"out": str(out), **facts}, Text("\n".join(lines)))
+    if not all(each["entries"] for each in counts.values()):
+        lower = "min_count=1" if config.keep.min_count > 1 else "min_agreement=0 --set keep.min_share=0"
+        output.remark(
+            f"no translation is common enough to be kept; give more text, or ask for less: --set keep.{lower}"
+        )
+    output.say(f"Dictionaries in {out}")
+
+
+# --- what the verbs share ---
 
 
 def _entries(files: Sequence[Path]) -> list[Entry]:
@@ -369,40 +782,98 @@ def _entries(files: Sequence[Path]) -> list[Entry]:
     return [entry for file in files for entry in read_dictionary(file)]
 
 
-def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
+def _encoder(name: str, device: str) -> EncoderLike:
     from isoglot.model import load_encoder
-    from isoglot.text.formats.word_vectors import read_vectors
 
-    return read_vectors(Path(name).expanduser()) if is_vec(name) else load_encoder(name, device=device)
-
-
-def _word_lists(named: list[str] | None, languages: tuple[str, str]) -> list[Path | None]:
-    """The file of --words-of for the source and for the target."""
-    files = one_each(named, "--words-of") if named else {}
-    for code in files:
-        if code not in languages:
-            raise ConfigError(
-                f"--words-of names {code}, the dictionary {' and '.join(languages)}",
-                remedy="name one of these",
-                code="config.other-language",
-            )
-    return [files.get(code) for code in languages]
+    return load_encoder(name, device=device)
 
 
-def _flat(files: Sequence[Sequence[Path]]) -> list[Path]:
-    return [file for part in files for file in part]
+def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
+    from isoglot.text.formats.word_vectors import is_vec, read_vectors
+
+    return read_vectors(Path(name).expanduser()) if is_vec(name) else _encoder(name, device)
 
 
-def _leak_check(sides: Iterable[tuple[EncoderLike | Vectors, str]], *, allow: bool) -> LeakCheck:
-    """What the test words are checked against: the provenance of models and of files of vectors."""
-    from isoglot.retrieve.leaks import LeakCheck, training_provenance
-    from isoglot.retrieve.vector_files import vectors_provenance
-    from isoglot.text.formats.word_vectors import Vectors
+def _named(model: str | None) -> str:
+    """A model as an aligner's file names it: its whole path, if it is a folder."""
+    path = Path(model or "").expanduser()
+    return str(path.resolve()) if model and path.is_dir() else model or ""
 
-    encoders, files = [], []
-    for side, name in sides:
-        if isinstance(side, Vectors):
-            files.append(vectors_provenance(Path(name).expanduser()))
-        else:
-            encoders.append(side)
-    return LeakCheck(training_provenance(encoders, others=files), allow)
+
+def _need(options: Mapping[str, object], missing: str, remedy: str) -> None:
+    """Refuse options that have no effect without another."""
+    for option, value in options.items():
+        if value:
+            raise ConfigError(f"{option} without {missing}", remedy=remedy, code="config.missing-option")
+
+
+def _same_order(option: str, found: Sequence[str], languages: tuple[str, str]) -> None:
+    """Refuse other languages, or the same in another order: links are read in the order of the languages."""
+    if tuple(found) != languages:
+        raise ConfigError(
+            f"{option} names {' and '.join(found)}, the text is {' and '.join(languages)}",
+            remedy="name the same two languages in the same order: links are read that way round",
+            code="config.other-language",
+        )
+
+
+def _check_links(
+    given: BitextSource, links: Path | None, test_links: Path | None, options: Mapping[str, object]
+) -> None:
+    """Refuse links without their text, and options that would be ignored beside links."""
+    if not given.files:
+        _need({"--links": links}, "--parallel", "give both, or neither and --langs en,fr")
+        refuse_beside(options, "built-in sentences", remedy="leave it out: their links are known")
+    if not given.test_files:
+        _need({"--test-links": test_links}, "--test-parallel", "give both, or neither")
+    elif links is not None and test_links is None:
+        _need({"--links and --test-parallel": True}, "--test-links", "give the test's links, too")
+    elif test_links is not None and isinstance(given.test_files, dict):
+        _same_order("--test-parallel", list(given.test_files), given.languages)
+    if links is not None:
+        refuse_beside(options, "--links", remedy="the links are there already: leave one out")
+
+
+def _warn_slow(output: Output) -> None:
+    from isoglot.core.optional import COMPILED
+
+    if not COMPILED:
+        output.say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
+
+
+def _run(
+    work: Callable[[Sides, Path], Alignment],
+    models: tuple[str, str | None],
+    out: Path,
+    config: AlignConfig,
+    inputs: Sequence[Path],
+    device: str,
+    output: Output,
+    *,
+    load: Callable[[str, str], Any] = _encoder,
+) -> None:
+    """Open both sides, align them, write everything, and show a table."""
+    from tempfile import TemporaryDirectory
+
+    from isoglot.core.devices import choose_device
+    from isoglot.core.files import write_text
+    from isoglot.report.alignment import alignment_page, alignment_table, finding, remarks, searched
+
+    first, second = models[0], models[1] or models[0]
+    with recorded(out, inputs, seed=config.seed, config=config, device=str(choose_device(device))) as run:
+        source = load(first, device)
+        target = source if second == first else load(second, device)
+        with TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch:
+            result = work((source, target), Path(scratch))
+        checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
+        facts = (f"source {first}, target {second}", *checked, *page_facts())
+        write_text(run.folder / PAGE, alignment_page(result, facts=facts))
+        if run.config is not None and "linked_by" in result.facts:
+            run.config["linked_by"] = result.facts["linked_by"]
+        result.save(run.folder)
+    output.result({"out": str(out), **result.as_dict()}, alignment_table(result))
+    for line in remarks(result):
+        output.say(line)
+    output.say(
+        f"{finding(result)}\nLooked for: {searched(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}"
+    )

@@ -344,11 +344,6 @@ def two_bitexts(
     return languages, files, tests
 
 
-def paths_of(*given: dict[str, Path] | Path) -> list[Path]:
-    """All files."""
-    return [path for each in given for path in (each.values() if isinstance(each, dict) else [each])]
-
-
 def map_provenance(path: Path | None) -> Provenance:
     """The dictionaries that the maps in a file or folder were learned from; none without maps."""
     from isoglot.align.apply import maps_provenance, read_maps

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.align_run import Method, Normalize
+from isoglot.cli.align import Method, Normalize
 from isoglot.cli.inputs import Langs, is_table, one_each, parse_langs, parse_named
 from isoglot.cli.options import (
     INPUT,

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
+from isoglot.represent.extraction import cut_in_words
+from isoglot.retrieve.dictionaries import Coverage
+from isoglot.retrieve.leaks import left_out
+from isoglot.retrieve.methods import Direction
+from isoglot.retrieve.metrics import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +51,58 @@ def searched(result: Alignment) -> str:
     which = {"all": "whole vocabulary", "gold": "words of the test"}[result.config.candidates]
     kind = f" ({which})" if result.use in ("embeddings", "types") else ""
     return f"{source} to {target} by {scores[0].how}{kind}, {target} to {source} among {scores[1].candidates:,}"
+
+
+def alignment_table(result: Alignment) -> Table:
+    """P@1 and MRR of every layer, before the map and after."""
+    one, other = result.languages
+    figures = (f"P@1 {one}→{other}", f"P@1 {other}→{one}", f"MRR {one}→{other}")
+    columns = [Column("layer", kind="text", align="right")]
+    columns += [
+        Column(f"{name} {when}", title=when, above=name, kind="number", format=".3f")
+        for name in figures
+        for when in ("before", "after")
+    ]
+    rows: list[tuple[str | float | None, ...]] = []
+    for layer in result.layers:
+        both = [(found, way) for way in get_args(Direction) for found in (layer.before, layer.after)]
+        scores = [None if found is None else found.of(result.config.retrieval, way) for found, way in both]
+        values = [None if each is None else each.precision[1].value for each in scores]
+        values += [None if each is None else each.mrr.value for each in scores[:2]]
+        name = "emb" if layer.layer is None else str(layer.layer)
+        if layer.layer != layer.target_layer:
+            name += f"→{layer.target_layer}"
+        rows.append((name, *values))
+    best = tuple(place for place, layer in enumerate(result.layers) if layer is result.best and len(rows) > 1)
+    return Table(tuple(columns), tuple(rows), bold_rows=best)
+
+
+def remarks(result: Alignment) -> list[str]:
+    """What was left out or truncated; for word types also coverage, spelling and the check for leaks."""
+    facts = result.facts
+    lines = []
+    if facts.get("repeated"):
+        lines.append(f"{counted(facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
+    lines += cut_in_words(zip(result.languages, facts.get("cut", (0, 0)), strict=True), result.train + result.test)
+    name = "test_dictionary" if "test_dictionary" in facts else "dictionary"
+    if name not in facts:
+        return lines
+    lines.append(f"{name.replace('_', ' ').capitalize()}: {Coverage(**facts[name])}")
+    sizes = zip(facts["vocabulary"], result.languages, strict=True)
+    lines.append(
+        f"Fitted on the whole vocabularies: {' and '.join(f'{count:,} {code}' for count, code in sizes)} words"
+    )
+    if any(facts["without_vector"]):
+        lines.append(f"Left out for want of a vector: {' and '.join(map(str, facts['without_vector']))} words")
+    if facts.get("left_out_known"):
+        lines.append(left_out(facts["left_out_known"]))
+    for when in ("before", "after"):
+        scores = result.scores(result.best, when)
+        if scores is not None and scores.other_spelling is not None:
+            queries, other = scores.other_spelling
+            said = in_words(scores.precision[1].value, scores.queries, None if other is None else other.value, queries)
+            lines.append(f"All entries / spelled differently, {when} the map: {said}")
+    return [*lines, facts["leak_check"]["sentence"]]
 
 
 def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.align.words.encoder_links import CENTERS, RULES
+from isoglot.core.table import Column, Table
 from isoglot.report.lines import Line, line_chart
 from isoglot.report.page import Figure, Section, page, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import RenderableType
+
     from isoglot.align.words.encoder_links import Center, Rule
     from isoglot.align.words.layer_choice import LayerChoice, TriedSettings
+    from isoglot.align.words.linking import LinkedBitext
 
 _MEANS = {"mean": "means removed", "none": "as it is"}
 
@@ -27,6 +31,38 @@ def choice_in_words(choice: LayerChoice) -> str:
         f"Of what could be chosen, layer {way.layer} by {way.rule}{above}, {means}, has the lowest alignment error "
         f"rate on {choice.pairs:,} pairs with gold links: {chosen.scores.error_rate:.3f}."
     )
+
+
+def choice_table(choice: LayerChoice) -> Table:
+    """AER of every layer by both rules, with and without centering."""
+    kinds = [(rule, center) for rule in RULES for center in CENTERS]
+    columns = [
+        Column(f"{rule} {center}", title="centered" if center == "mean" else "as it is", above=rule, format=".3f")
+        for rule, center in kinds
+    ]
+    tried = list(zip(*(choice.of_layers(rule, center) for rule, center in kinds), strict=True))
+    rows = [(row[0].way.layer, *(each.scores.error_rate for each in row)) for row in tried]
+    best = tuple(place for place, row in enumerate(rows) if row[0] == choice.chosen.way.layer)
+    return Table((Column("layer"), *columns), tuple(rows), bold_rows=best)
+
+
+def links_shown(linked: LinkedBitext) -> RenderableType:
+    """Number of links and scores; where a layer was chosen, the table of all layers; and what was left out."""
+    from rich.console import Group
+    from rich.text import Text
+
+    counts, scores = linked.counts, linked.scores
+    text = f"{sum(map(len, linked.links)):,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
+    if scores is not None:
+        text += (
+            f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
+            f"F1 {scores.f1:.3f}"
+        )
+    if linked.leaked:
+        text += f"\nMind the scores: {linked.leaked:,} of these pairs chose the layer"
+    if counts.used < counts.pairs:
+        text += f"\nLeft out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong"
+    return Text(text) if linked.choice is None else Group(choice_table(linked.choice), Text(text))
 
 
 def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: Sequence[str] = ()) -> str:

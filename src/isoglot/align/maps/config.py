@@ -121,10 +121,9 @@ def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> li
     for path, setting in given:
         here = homes.get(path[0], []) if len(path) == 1 and path[0] not in AlignConfig.model_fields else []
         if len(here) > 1:
-            names = " or ".join(f"--set {home}.{setting}" for home in here)
             raise ConfigError(
-                f"--set {setting}: both {method} and its normalization have {path[0]}",
-                remedy=f"write {names}",
+                f"{setting}: both {method} and its normalization have {path[0]}",
+                remedy=f"write {' or '.join(f'{home}.{setting}' for home in here)}",
                 code="config.conflicting-options",
             )
         found.append(f"{here[0]}.{setting}" if here else setting)

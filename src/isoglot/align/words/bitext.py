@@ -237,7 +237,7 @@ def _header(files: Files) -> int:
     return not isinstance(files, Mapping)
 
 
-def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0) -> Bitext:
+def builtin_bitext(languages: tuple[str, str], sentences: int, split: Split = "train", *, seed: int = 0) -> Bitext:
     """Sentences of two built-in languages with gold alignment; train, dev and test are disjoint.
 
     Raises:
@@ -256,7 +256,7 @@ def builtin_bitext(languages: tuple[str, str], sentences: int, *, split: Split =
 
 
 def builtin_sentences(
-    languages: tuple[str, str], sentences: int, *, split: Split = "train", seed: int = 0
+    languages: tuple[str, str], sentences: int, split: Split = "train", *, seed: int = 0
 ) -> list[tuple[str, str]]:
     """The same as running text.
 

@@ -274,7 +274,7 @@ def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
     if config.layer == "auto" and depth:
         raise ConfigError(
             "choosing a layer needs sentences with gold links, and there are none",
-            remedy=f"give some with --dev-parallel and --dev-gold, or name one from 0 to {depth} with --layer",
+            remedy=f"give a development set with gold links, or name a layer from 0 to {depth}",
             code="config.missing-data",
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule

@@ -178,14 +178,14 @@ def _scored(
     """Fit a map for every layer of every system and look for translations among all words of the target."""
     from hashlib import sha256
 
+    from isoglot.align.by_dictionary import WordSplit
     from isoglot.align.layer_maps import align_layers
     from isoglot.align.maps.config import AlignConfig
-    from isoglot.align.word_pairs import WordSplit
     from isoglot.core.config import build_config
 
     config = build_config(AlignConfig, values={"resamples": 1, **work.settings.get("align", {})})
     split = WordSplit(_entries(work, "train") or [], _entries(work, "test"), config)
-    pairs = split.rows(*words)
+    pairs, _ = split.rows(*words)
     language, device = step_languages(work)[1], open_step_encoder(work).device
     counts = {"entries": len(pairs.test_P2), "train_entries": len(pairs.train_P2), "candidates": len(words[1])}
     at: dict[str, Coordinate] = {"vectors": vectors, "language": language}
