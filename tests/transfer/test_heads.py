@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 import torch
 
+from isoglot.transfer.tuning.batches import TaskBatch
 from isoglot.transfer.tuning.heads import BiaffineHead, HeadConfig, LinearHead
 
 PLAIN = HeadConfig(dropout=0.0, mlp_dropout=0.0, arc_size=6, relation_size=4)
+
+
+def given(mask: Any, targets: Any = None, parts: Any = None) -> TaskBatch:
+    nothing: Any = None
+    return TaskBatch(nothing, nothing, mask, targets, parts)
 
 
 def shaken(head: Any, scale: float = 0.5) -> Any:
@@ -30,8 +36,8 @@ def test_linear_is_cross_entropy_over_places_with_targets():
     targets = torch.tensor([[[0], [2], [-100]], [[1], [-100], [-100]]])
     scores = head.scores(vectors_BWD).log_softmax(-1)
     expected = -(scores[0, 0, 0] + scores[0, 1, 2] + scores[1, 0, 1]) / 3
-    assert head.loss(vectors_BWD, mask, targets).item() == pytest.approx(expected.item())
-    assert head.decode(vectors_BWD, mask).shape == (2, 3, 1)
+    assert head.loss(vectors_BWD, given(mask, targets)).item() == pytest.approx(expected.item())
+    assert head.decode(vectors_BWD, given(mask)).shape == (2, 3, 1)
 
 
 @pytest.mark.parametrize("kind", [LinearHead, BiaffineHead])
@@ -42,8 +48,8 @@ def test_padding_changes_nothing(kind):
     longer = torch.cat([mask, torch.zeros(2, 3, dtype=torch.bool)], dim=1)
     targets = torch.tensor([[[-100, -100], [2, 0], [0, 1], [2, 2]]] * 2)
     wider = torch.cat([targets, torch.full((2, 3, 2), -100)], dim=1)
-    torch.testing.assert_close(head.loss(short, mask, targets), head.loss(long, longer, wider))
-    assert (head.decode(short, mask) == head.decode(long, longer)[:, :4]).all()
+    torch.testing.assert_close(head.loss(short, given(mask, targets)), head.loss(long, given(longer, wider)))
+    assert (head.decode(short, given(mask)) == head.decode(long, given(longer))[:, :4]).all()
 
 
 def test_biaffine_arcs_are_the_bilinear_form_with_a_prior_of_the_head():
@@ -67,7 +73,7 @@ def test_biaffine_arcs_are_the_bilinear_form_with_a_prior_of_the_head():
 def test_trees_have_one_root_and_no_cycle():
     head = shaken(BiaffineHead(5, 3, PLAIN), scale=2.0)
     mask = torch.arange(9)[None] < torch.tensor([9, 5, 2])[:, None]
-    for row, size in zip(head.decode(vectors(3, 9, 5), mask), (8, 4, 1), strict=True):
+    for row, size in zip(head.decode(vectors(3, 9, 5), given(mask)), (8, 4, 1), strict=True):
         heads = row[1 : size + 1, 0].tolist()
         assert heads.count(0) == 1
         for word in range(1, size + 1):
@@ -81,7 +87,7 @@ def test_trees_have_one_root_and_no_cycle():
 def test_root_is_the_relation_of_the_root_and_of_no_other():
     mask = torch.arange(9)[None] < torch.tensor([9, 5, 2])[:, None]
     free, bound = (
-        shaken(BiaffineHead(5, 3, PLAIN, root), scale=2.0).decode(vectors(3, 9, 5), mask) for root in (None, 1)
+        shaken(BiaffineHead(5, 3, PLAIN, root), scale=2.0).decode(vectors(3, 9, 5), given(mask)) for root in (None, 1)
     )
     assert (free[..., 0] == bound[..., 0]).all()
     words = mask.numpy().copy()

@@ -21,11 +21,17 @@ from isoglot.static.config import GloveConfig
 from isoglot.static.train import train_static
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.tasks.task import TaskRow, TaskRows
+from isoglot.transfer.tuning.batches import TaskBatch
 from isoglot.transfer.tuning.heads import HeadConfig, PooledHead
 from isoglot.vocab import build_shards, train_vocabulary
 from tests.errors import raises
 
 PLAIN = HeadConfig(pool="attention", dropout=0.0, mlp_dropout=0.0, pool_size=6, pool_heads=2)
+
+
+def given(mask: Any, targets: Any = None, parts: Any = None) -> TaskBatch:
+    nothing: Any = None
+    return TaskBatch(nothing, nothing, mask, targets, parts)
 
 
 def shaken(texts: int) -> PooledHead:
@@ -51,12 +57,12 @@ def test_a_text_is_the_weighted_mean_of_its_tokens():
         texts.append(torch.cat([weights[:, 0] @ values[:, :3], weights[:, 1] @ values[:, 3:]]))
     both = torch.cat([*texts, (texts[0] - texts[1]).abs(), texts[0] * texts[1]])
     expected = head.scores(F.gelu(head.hidden(both)))
-    torch.testing.assert_close(head.label_scores(x, mask, parts)[0, 0], expected)
+    torch.testing.assert_close(head.label_scores(x, given(mask, None, parts))[0, 0], expected)
     targets = torch.full((1, 5, 1), -100)
     targets[0, 0] = 2
     loss = F.cross_entropy(expected[None], torch.tensor([2]))
-    torch.testing.assert_close(head.loss(x, mask, targets, parts), loss)
-    assert head.decode(x, mask, parts).tolist() == [[[int(expected.argmax())]]]
+    torch.testing.assert_close(head.loss(x, given(mask, targets, parts)), loss)
+    assert head.decode(x, given(mask, None, parts)).tolist() == [[[int(expected.argmax())]]]
 
 
 @pytest.mark.parametrize("texts", [1, 2])
@@ -66,17 +72,21 @@ def test_padding_and_other_rows_change_nothing(texts):
     wide = torch.cat([x, torch.full((2, 3, 5), 9.0)], dim=1)
     there = torch.cat([mask, torch.zeros(2, 3, dtype=torch.bool)], dim=1)
     where = torch.cat([parts, torch.zeros(2, 3, dtype=torch.long)], dim=1)
-    torch.testing.assert_close(head.label_scores(x, mask, parts), head.label_scores(wide, there, where))
-    torch.testing.assert_close(head.label_scores(x, mask, parts)[1:], head.label_scores(x[1:], mask[1:], parts[1:]))
+    torch.testing.assert_close(
+        head.label_scores(x, given(mask, None, parts)), head.label_scores(wide, given(there, None, where))
+    )
+    torch.testing.assert_close(
+        head.label_scores(x, given(mask, None, parts))[1:], head.label_scores(x[1:], given(mask[1:], None, parts[1:]))
+    )
 
 
 def test_neither_scale_nor_an_absent_text_is_a_problem():
     head, x = shaken(2), vectors(1, 3, 5)
     mask = torch.ones(1, 3, dtype=torch.bool)
     parts = torch.tensor([[0, 0, 1]])
-    scores = head.label_scores(x, mask, parts)
-    torch.testing.assert_close(head.label_scores(100 * x, mask, parts), scores, atol=1e-3, rtol=1e-3)
-    assert head.label_scores(x, mask, torch.ones_like(parts)).isfinite().all()
+    scores = head.label_scores(x, given(mask, None, parts))
+    torch.testing.assert_close(head.label_scores(100 * x, given(mask, None, parts)), scores, atol=1e-3, rtol=1e-3)
+    assert head.label_scores(x, given(mask, None, torch.ones_like(parts))).isfinite().all()
 
 
 def test_every_token_of_both_texts_is_a_place(vocabulary):

@@ -62,15 +62,18 @@ MOST_LINES = 10_000
 """Default maximum number of lines of --text per language."""
 
 
-def _files(option: str, help_: str) -> Any:  # noqa: ANN401 - as typer.Option
-    return typer.Option(option, metavar="LANG=FILE", rich_help_panel=INPUT, help=help_)
+def _option(name: str, metavar: str, help_: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
+    return typer.Option(name, metavar=metavar, help=help_, **more)
 
 
-Tests = Annotated[list[str] | None, _files("--test", "Test examples. Default: built-in ones. May be repeated.")]
-OwnTask = Annotated[
-    Path | None,
-    typer.Option("--task", metavar="FILE", rich_help_panel=INPUT, help="Python file that registers your own task."),
-]
+def _files(name: str, help_: str) -> Any:  # noqa: ANN401 - as typer.Option
+    return _option(name, "LANG=FILE", help_, rich_help_panel=INPUT)
+
+
+Values = list[str] | None
+Tests = Annotated[Values, _files("--test", "Test examples. Default: built-in ones. May be repeated.")]
+_TASK = _option("--task", "FILE", "Python file that registers your own task.", rich_help_panel=INPUT)
+OwnTask = Annotated[Path | None, _TASK]
 Tuned = Annotated[Path, typer.Argument(metavar="DIR", help="Fine-tuned model: the --out of isoglot transfer.")]
 
 
@@ -79,22 +82,14 @@ class Examples:
     """Options of the examples to train and test on."""
 
     SECTION: ClassVar[str] = INPUT
-    train: Annotated[
-        list[str] | None, _files("--train", "Training examples. Default: built-in ones. May be repeated.")
-    ] = None
-    dev: Annotated[
-        list[str] | None,
-        _files("--dev", "Dev examples: of the training language for selection; of test languages for the oracle."),
-    ] = None
+    train: Annotated[Values, _files("--train", "Training examples. Default: built-in ones. May be repeated.")] = None
+    dev: Annotated[Values, _files("--dev", "Dev examples: of the training language, and of others for the oracle.")] = (
+        None
+    )
     test: Tests = None
     sentences: Annotated[
         int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=10,
-            help="The first N training examples. Default: 2,000 built-in ones (and a fifth to test on), or all.",
-        ),
+        _option("--sentences", "N", "Training examples. Default: all, or 2,000 (and a fifth to test on).", min=10),
     ] = None
 
     def read(self, task: Task[Any]) -> Splits:
@@ -111,10 +106,10 @@ class Learning:
     """Options of training."""
 
     SECTION: ClassVar[str] = RUN
-    recipe: Annotated[
-        str, typer.Option("--recipe", metavar="RECIPE", help="default, head, micro, wu2020/ner…, or a .toml file.")
-    ] = "default"
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Number of random seeds to train with.")] = 1
+    recipe: Annotated[str, _option("--recipe", "RECIPE", "default, head, micro, wu2020/ner…, or a .toml file.")] = (
+        "default"
+    )
+    seeds: Annotated[int, _option("--seeds", "N", "Number of random seeds to train with.", min=1, max=1000)] = 1
     allow_leak: Annotated[
         bool, typer.Option("--allow-leak", help="Accept dev and test examples even if nearly all are in training too.")
     ] = False
@@ -202,10 +197,7 @@ for _name, (_example, _help) in TASKS.items():
 def own(
     model: ModelArgument = "isoglot-mini",
     *,
-    task: Annotated[
-        Path,
-        typer.Option("--task", metavar="FILE", rich_help_panel=INPUT, help="Python file that registers your own task."),
-    ],
+    task: Annotated[Path, _TASK],
     examples: Examples,
     langs: Langs = None,
     learning: Learning,
@@ -225,47 +217,25 @@ class Mapping:
     SECTION: ClassVar[str] = "Models and maps"
     other: Annotated[
         list[str],
-        typer.Option(
-            "--other", metavar="LANG=MODEL", callback=open_named_runs, help="Model of a test language. May be repeated."
-        ),
+        _option("--other", "LANG=MODEL", "Model of a test language. May be repeated.", callback=open_named_runs),
     ]
     bilingual: Annotated[
-        str | None,
-        typer.Option(
-            "--bilingual", metavar="MODEL", callback=open_run, help="One model of all these languages, to compare with."
-        ),
+        str | None, _option("--bilingual", "MODEL", "One model of all languages, to compare with.", callback=open_run)
     ] = None
-    maps: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--maps", metavar="LANG=DIR", help="Maps written by isoglot align, from the model of a test language."
-        ),
-    ] = None
-    bilingual_maps: Annotated[
-        list[str] | None,
-        typer.Option("--bilingual-maps", metavar="LANG=DIR", help="The same for the bilingual model."),
-    ] = None
+    maps: Annotated[Values, _option("--maps", "LANG=DIR", "Maps of a test language, written by isoglot align.")] = None
+    bilingual_maps: Annotated[Values, _option("--bilingual-maps", "LANG=DIR", "The same for the bilingual model.")] = (
+        None
+    )
     parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parallel",
-            metavar="LANG=FILE",
-            help="Sentences aligned line by line, or a table, to fit maps from. Default: built-in ones.",
-        ),
+        Values,
+        _option("--parallel", "LANG=FILE", "Aligned sentences, or a table, to fit maps. Default: built-in ones."),
     ] = None
     links: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--links",
-            metavar="LANG=FILE",
-            help="Word alignments such as 0-0 1-2, the test language first. Default: a word aligner is trained.",
-        ),
+        Values,
+        _option("--links", "LANG=FILE", "Word alignments (0-0 1-2), the test language first. Default: learned."),
     ] = None
     pairs: Annotated[
-        int | None,
-        typer.Option(
-            "--pairs", metavar="N", min=2, help="The first N sentence pairs. Default: all, or 2,000 built-in."
-        ),
+        int | None, _option("--pairs", "N", "Number of sentence pairs. Default: all, or 2,000 built-in.", min=2)
     ] = None
     layers: LayerList = "all"
     method: Method = "procrustes"
@@ -381,42 +351,33 @@ class Shifting:
     SECTION: ClassVar[str] = "Shift"
     alpha: Annotated[
         str,
-        typer.Option(
+        _option(
             "--alpha",
-            metavar="dev|rule|LIST",
-            help="Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: "
-            "not zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.",
+            "dev|rule|LIST",
+            "Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: not "
+            "zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.",
         ),
     ] = "rule"
-    grid: Annotated[
-        str | None,
-        typer.Option("--grid", metavar="LIST", help="Alphas to try on dev. Default: 15 from 0.2 to 2."),
-    ] = None
+    grid: Annotated[str | None, _option("--grid", "LIST", "Alphas to try on dev. Default: 15 from 0.2 to 2.")] = None
     layers: Annotated[
         str | None,
-        typer.Option(
-            "--layers",
-            metavar="LIST",
-            help="Layers, one at a time: all, or numbers such as 4,6. Default: the middle one, the paper's 6 of 12.",
-        ),
+        _option("--layers", "LIST", "One layer at a time: all, or 4,6. Default: the middle, the paper's 6 of 12."),
     ] = None
     means: Annotated[
         Path | None,
-        typer.Option(
-            "--means", metavar="DIR", help="Folder written by isoglot steer fit for this model. Default: learn them."
-        ),
+        _option("--means", "DIR", "Means that isoglot steer fit wrote for this model. Default: learn them."),
     ] = None
-    text: Annotated[
-        list[str] | None, _files("--text", "Text of every language to learn means from, one sentence per line.")
-    ] = None
+    text: Annotated[Values, _files("--text", "Text of every language to learn means from, one sentence per line.")] = (
+        None
+    )
     learn_from: Annotated[
         int | None,
-        typer.Option(
+        _option(
             "--learn-from",
-            metavar="N",
+            "N",
+            f"Learn means from the first N lines of --text (default {MOST_LINES:,}), or without it from N built-in "
+            "sentences (default 2,000, with built-in tests).",
             min=1,
-            help=f"Learn means from the first N lines of --text (default {MOST_LINES:,}), or without it from N "
-            "built-in sentences (default 2,000, with built-in tests).",
         ),
     ] = None
     kind: ShiftKind = "mean"
@@ -453,11 +414,10 @@ def shift(
     model: Tuned,
     *,
     test: Tests = None,
-    dev: Annotated[list[str] | None, _files("--dev", "Dev examples of each test language to choose alpha by.")] = None,
+    dev: Annotated[Values, _files("--dev", "Dev examples of each test language to choose alpha by.")] = None,
     langs: Langs = None,
     sentences: Annotated[
-        int | None,
-        typer.Option("--sentences", metavar="N", min=10, help="The first N test examples. Default: 400 built-in ones."),
+        int | None, _option("--sentences", "N", "The first N test examples. Default: all, or 400 built-in.", min=10)
     ] = None,
     task: OwnTask = None,
     shifting: Shifting,
@@ -533,12 +493,9 @@ def predict(
         str | None, typer.Argument(metavar="TEXT", help="Text to tag, parse or classify. Default: that of --text.")
     ] = None,
     *,
-    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help="Language of the text.")],
+    lang: Annotated[str, _option("--lang", "LANG", "Language of the text.")],
     file: Annotated[
-        Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="One sentence per line, or words in a .conllu file; pairs with a tab."
-        ),
+        Path | None, _option("--text", "FILE", "One sentence per line, or words in a .conllu file; pairs with a tab.")
     ] = None,
     form: Annotated[
         Literal["conllu", "bio", "json"] | None,
@@ -610,7 +567,7 @@ def score(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct labels, in the task's format.")],
     predicted: Annotated[Path, typer.Argument(metavar="PREDICTED", help="File with predictions for the same words.")],
     *,
-    lang: Annotated[str, typer.Option("--lang", metavar="LANG", help="Language of both files.")] = "en",
+    lang: Annotated[str, _option("--lang", "LANG", "Language of both files.")] = "en",
     relations: Annotated[
         Literal["universal", "full"],
         typer.Option("--relations", help="For parse: ignore subtypes such as nsubj:pass (universal), or count them."),

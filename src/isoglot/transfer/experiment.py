@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from isoglot.core.artifact import load_arrays, read_sealed, save_arrays, write_sealed
 from isoglot.core.config import build_config
@@ -172,6 +172,22 @@ class Outcome:
         return Table.from_cells(heads, rows, align="llr")
 
 
+class RunOptions(TypedDict, total=False):
+    """Options of :func:`run_experiment`."""
+
+    seeds: int
+    """Number of seeds, starting at the config's. Default: 1."""
+    source: str | None
+    """Folder or name of the encoder, to load it again if it is not an isoglot encoder."""
+    resume: bool
+    """Resume the experiment in the folder. Seeds and values at the end of a grid may be added; finished runs cannot be
+    left out."""
+    allow_leak: bool
+    """Accept dev and test examples that are in training."""
+    record: AbstractContextManager[RunRecord | None] | None
+    """Record of the run, entered once all arguments have been checked, so that nothing is written before."""
+
+
 def run_experiment(
     encoder: EncoderLike,
     task: Task[Any],
@@ -181,13 +197,9 @@ def run_experiment(
     config: TuneConfig | None = None,
     out: str | Path | None = None,
     *,
-    seeds: int = 1,
-    source: str | None = None,
-    resume: bool = False,
-    allow_leak: bool = False,
-    record: AbstractContextManager[RunRecord | None] | None = None,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
+    **options: Unpack[RunOptions],
 ) -> Outcome:
     """Fine-tune with every seed and setting, and test the best.
 
@@ -199,14 +211,9 @@ def run_experiment(
         test: Test examples by language.
         config: Settings and grid.
         out: Folder for models and results. Default: nothing is written.
-        seeds: Number of seeds, starting at the config's.
-        source: Folder or name of the encoder.
-        resume: Resume the experiment in the folder. Seeds and values at the end of a grid may be added; finished runs
-            cannot be left out.
-        allow_leak: Accept dev and test examples that are in training.
-        record: Record of the run, entered once all arguments have been checked, so that nothing is written before.
         progress: Reports progress.
         say: Called with remarks for the user.
+        options: Number of seeds and other options of :class:`RunOptions`.
 
     Raises:
         ConfigError: There are no seeds or tests, a setting is invalid, the encoder lacks a language, or the folder has
@@ -216,7 +223,7 @@ def run_experiment(
         NumericError: The loss is not finite.
         StorageError: The folder cannot be written.
     """
-    config = config or TuneConfig()
+    config, seeds, resume = config or TuneConfig(), options.get("seeds", 1), options.get("resume", False)
     train, dev, test = by_code(train), by_code(dev), by_code(test)
     if seeds < 1 or not test:
         problem = "no seeds" if seeds < 1 else "no test data"
@@ -225,12 +232,12 @@ def run_experiment(
         check_setting(encoder, task, setting)
     check_learned(encoder, train, dev, config)
     check_scored(encoder, test, config.max_length)
-    check_examples(task, train, dev, test, config, allow_leak=allow_leak)
+    check_examples(task, train, dev, test, config, allow_leak=options.get("allow_leak", False))
     folder = None if out is None else Path(out)
     grid = {seed: _of_seed(config, seed) for seed in range(config.seed, config.seed + seeds)}
     if folder is not None:
         _check_folder(folder, encoder, task, train, dev, grid, resume=resume)
-    with record or nullcontext() as run:
+    with options.get("record") or nullcontext() as run:
         leaked = tell_in_training(train, dev, test, say)
         folder = None if folder is None else writable_folder(folder)
         trials: list[Trial] = []
@@ -240,8 +247,8 @@ def run_experiment(
             found: list[tuple[Trial, Tuned]] = []
             for index, (name, chosen) in enumerate(settings.items(), start=1):
                 place = None if folder is None else _place(folder, seed, index)
-                told: dict[str, Any] = {"held": held, "progress": progress, "say": say}
-                tuned = fine_tune(encoder, task, train, dev, chosen, place, source=source, resume=resume, **told)
+                told: dict[str, Any] = {"held": held, "progress": progress, "say": say, "resume": resume}
+                tuned = fine_tune(encoder, task, train, dev, chosen, place, source=options.get("source"), **told)
                 score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
                 trials.append(Trial(seed, name, score, tuned.epoch, None if place is None else str(place)))
                 # Keep only the best in memory.

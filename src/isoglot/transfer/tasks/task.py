@@ -48,19 +48,32 @@ IGNORED = -100
 """Target of positions without a loss."""
 
 
+class Example:
+    """Base class of examples, which refuses a string for its words or texts: it would be read by characters."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        name = next(iter(self.__dataclass_fields__))  # type: ignore[attr-defined]
+        value = getattr(self, name)
+        if isinstance(value, str):
+            raise ConfigError(
+                f"{name} is the string {shown(value)}, not a tuple of strings",
+                remedy=f"write {type(self).__name__}(({shown(value)},), …)",
+                code="config.malformed-option",
+            )
+
+
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Example):
     """One text, or a pair, and its label."""
 
     texts: tuple[str, ...]
     label: str = ""
 
-    def __post_init__(self) -> None:
-        _refuse_string("texts", self.texts, "Passage((text,), label)")
-
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(Example):
     """Words with tags."""
 
     words: tuple[str, ...]
@@ -70,12 +83,9 @@ class Tagged:
     tree: Tree | None = field(default=None, repr=False)
     """The tree it was read from, if any."""
 
-    def __post_init__(self) -> None:
-        _refuse_string("words", self.words, "Tagged(tuple(words), tuple(tags))")
-
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Example):
     """Words with heads (from 1; 0 is the root) and relations."""
 
     words: tuple[str, ...]
@@ -84,19 +94,6 @@ class Parsed:
     blanks: tuple[bool, ...] | None = None
     tree: Tree | None = None
     """The tree it was read from, if any."""
-
-    def __post_init__(self) -> None:
-        _refuse_string("words", self.words, "Parsed(tuple(words), tuple(heads), tuple(relations))")
-
-
-def _refuse_string(name: str, value: object, remedy: str) -> None:
-    """Refuse a string in place of a tuple of strings, which would be read character by character."""
-    if isinstance(value, str):
-        raise ConfigError(
-            f"{name} is the string {shown(value)}, not a tuple of strings",
-            remedy=f"write {remedy}",
-            code="config.malformed-option",
-        )
 
 
 ExampleT = TypeVar("ExampleT", Passage, Tagged, Parsed)

@@ -46,6 +46,12 @@ class TaskBatch:
     firsts_B: torch.Tensor | None = None
     """Index of the first position of each row among those of all stored rows."""
 
+    @property
+    def targets(self) -> torch.Tensor:
+        """Targets of a batch to learn from."""
+        assert self.targets_BWK is not None  # noqa: S101 - for the type checker
+        return self.targets_BWK
+
 
 def rounded(size: int) -> int:
     """Round a width up to one that recurs."""

@@ -309,9 +309,7 @@ class TaskTrainer:
         """Loss of some rows and its gradients, without synchronizing with the device."""
         batch = self.stored[code].cut(rows_B, shape)
         with autocast(self.device, self.config.precision):
-            vectors_BWD = self.vectors[code].of(batch)
-            assert batch.targets_BWK is not None  # noqa: S101 - for the type checker
-            loss = self.tuned.head.loss(vectors_BWD, batch.mask_BW, batch.targets_BWK, batch.parts_BW)
+            loss = self.tuned.head.loss(self.vectors[code].of(batch), batch)
         loss.backward()
         return loss.detach()
 

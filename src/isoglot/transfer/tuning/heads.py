@@ -25,6 +25,7 @@ from isoglot.transfer.tasks.task import IGNORED
 
 if TYPE_CHECKING:
     from isoglot.transfer.tasks.task import TaskRow, TaskRows
+    from isoglot.transfer.tuning.batches import TaskBatch
     from isoglot.vocab import Vocabulary
     from isoglot.vocab.external_tokenizer import RowLayout
 
@@ -55,19 +56,11 @@ class TaskHead(nn.Module):
     """Base class of task heads."""
 
     @abstractmethod
-    def loss(
-        self,
-        vectors_BWD: torch.Tensor,
-        mask_BW: torch.Tensor,
-        targets_BWK: torch.Tensor,
-        parts_BW: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def loss(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Mean cross-entropy of the positions with targets."""
 
     @abstractmethod
-    def decode(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
-    ) -> np.ndarray:
+    def decode(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> np.ndarray:
         """Predictions for every position (B × W × K), on the CPU; undefined where the mask is False."""
 
     def placed(self, rows: TaskRows, vocabulary: Vocabulary) -> TaskRows:
@@ -95,28 +88,18 @@ class LabelHead(TaskHead):
     """Base class of heads that score labels: one prediction and one target per position."""
 
     @abstractmethod
-    def label_scores(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
-    ) -> torch.Tensor:
+    def label_scores(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Score of each label at each position, or at the first only (B × W × C or B × 1 × C)."""
 
-    def loss(
-        self,
-        vectors_BWD: torch.Tensor,
-        mask_BW: torch.Tensor,
-        targets_BWK: torch.Tensor,
-        parts_BW: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def loss(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Cross-entropy of the labels."""
-        scores_BWC = self.label_scores(vectors_BWD, mask_BW, parts_BW)
-        return cross_entropy(scores_BWC, targets_BWK[:, : scores_BWC.shape[1], 0])
+        scores_BWC = self.label_scores(vectors_BWD, batch)
+        return cross_entropy(scores_BWC, batch.targets[:, : scores_BWC.shape[1], 0])
 
     @torch.no_grad()
-    def decode(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
-    ) -> np.ndarray:
+    def decode(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> np.ndarray:
         """The label with the best score."""
-        scores_BWC = self.label_scores(vectors_BWD, mask_BW, parts_BW)
+        scores_BWC = self.label_scores(vectors_BWD, batch)
         best: np.ndarray = scores_BWC.argmax(dim=-1, keepdim=True).cpu().numpy()
         return best
 
@@ -135,9 +118,7 @@ class LinearHead(LabelHead):
         self.dropout = nn.Dropout(config.dropout)
         self.scores = nn.Linear(width, labels)
 
-    def label_scores(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
-    ) -> torch.Tensor:
+    def label_scores(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Scores of each label at each position (B × W × C)."""
         scores_BWC: torch.Tensor = self.scores(self.dropout(vectors_BWD))
         return scores_BWC
@@ -193,28 +174,20 @@ class BiaffineHead(TaskHead):
         dependents_BWE = _with_one(self._inner(self.relation_dependent(vectors_BWD)))
         return torch.einsum("bwe,cef,bwf->bwc", dependents_BWE, self.relations, heads_BWE).float()
 
-    def loss(
-        self,
-        vectors_BWD: torch.Tensor,
-        mask_BW: torch.Tensor,
-        targets_BWK: torch.Tensor,
-        parts_BW: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def loss(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Cross-entropy of heads plus that of relations to gold heads."""
         vectors_BWD = self.dropout(vectors_BWD)
-        heads_BW, relations_BW = targets_BWK.unbind(dim=-1)
-        arcs = cross_entropy(self.arc_scores(vectors_BWD, mask_BW), heads_BW)
+        heads_BW, relations_BW = batch.targets.unbind(dim=-1)
+        arcs = cross_entropy(self.arc_scores(vectors_BWD, batch.mask_BW), heads_BW)
         return arcs + cross_entropy(self.relation_scores(vectors_BWD, heads_BW.clamp(min=0)), relations_BW)
 
     @torch.no_grad()
-    def decode(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None = None
-    ) -> np.ndarray:
+    def decode(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> np.ndarray:
         """The best tree with a single root, and the best relation of each arc in it."""
         from isoglot.transfer.scoring.trees import spanning_trees
 
-        scores_BWW = self.arc_scores(vectors_BWD, mask_BW).log_softmax(dim=-1)
-        words_B = mask_BW.sum(dim=1).cpu().numpy() - 1
+        scores_BWW = self.arc_scores(vectors_BWD, batch.mask_BW).log_softmax(dim=-1)
+        words_B = batch.mask_BW.sum(dim=1).cpu().numpy() - 1
         heads_BW = torch.from_numpy(spanning_trees(scores_BWW.cpu().numpy(), words_B)).to(vectors_BWD.device)
         scores_BWC = self.relation_scores(vectors_BWD, heads_BW)
         if self.root is not None:
@@ -277,16 +250,16 @@ class PooledHead(LabelHead):
         else:
             values.normal_(0.0, values.shape[1] ** -0.5, generator=generator)
 
-    def label_scores(
-        self, vectors_BWD: torch.Tensor, mask_BW: torch.Tensor, parts_BW: torch.Tensor | None
-    ) -> torch.Tensor:
+    def label_scores(self, vectors_BWD: torch.Tensor, batch: TaskBatch) -> torch.Tensor:
         """Scores of each label (B × 1 × C)."""
         x_BWD = self.dropout(F.layer_norm(vectors_BWD, vectors_BWD.shape[-1:]))
         values_BWHQ = F.gelu(self.values(x_BWD)).unflatten(-1, (self.heads, -1))
         weights_BWH = self.attention(x_BWD).float()
         found = []
         for text in range(self.texts):
-            here_BW1 = (mask_BW if parts_BW is None else mask_BW & (parts_BW == text))[..., None]
+            here_BW1 = batch.mask_BW[..., None]
+            if batch.parts_BW is not None:
+                here_BW1 = here_BW1 & (batch.parts_BW == text)[..., None]
             # Finite, because a text may have no tokens; its vector is then 0.
             share_BWH = weights_BWH.masked_fill(~here_BW1, -1e9).softmax(dim=1) * here_BW1
             found.append(torch.einsum("bwh,bwhq->bhq", share_BWH.to(values_BWHQ.dtype), values_BWHQ).flatten(1))

@@ -228,7 +228,7 @@ class Tuned:
                         vectors_BWD = place_vectors(encoder, batch, language, self.config.layer)
                     else:
                         vectors_BWD = vectors(batch)
-                    best_BWK = self.head.decode(vectors_BWD, batch.mask_BW, batch.parts_BW)
+                    best_BWK = self.head.decode(vectors_BWD, batch)
                 for number, best_WK in zip(numbers, best_BWK, strict=True):
                     found[number] = best_WK[: stored.widths[number]]
                 task.advance(len(numbers))
