@@ -6,21 +6,21 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from isoglot.languages.concepts import world
 from isoglot.languages.twins import unshift
 from isoglot.model.plan import SharingPlan
-from isoglot.study.demo.twin_pairs import write_texts
+from isoglot.study.demo.twin_pairs import Pairs, pair_documents, write_texts
 from isoglot.study.factorial.design import (
     CELLS,
     CODES,
     COMMON,
     FACTORS,
-    CellText,
     FactorialCell,
-    cell_text,
+    cell_pairs,
     topic_draws,
     topics_of,
 )
@@ -29,9 +29,18 @@ from isoglot.vocab import build_shards, train_vocabulary
 BASE = FactorialCell(sharing="all", anchors="none", order="same", domain="same")
 
 
+class CellText(NamedTuple):
+    english: list[list[str]]
+    twin: list[list[str]]
+    choose: Pairs
+    test: Pairs
+
+
 @cache
 def text_of(cell: FactorialCell, seed: int = 5) -> CellText:
-    return cell_text(cell, seed, 400, tested=30)
+    language = cell.language(seed)
+    english, twin = pair_documents(language, 400, seed=seed, topics=topic_draws(cell.domain, seed))
+    return CellText(list(english), list(twin), *cell_pairs(language, seed, 30))
 
 
 def english(line: str) -> list[str]:

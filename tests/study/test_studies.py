@@ -15,7 +15,7 @@ from isoglot.model import load_encoder
 from isoglot.model.encoder import Encoder
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
-from isoglot.study.data import StudyData, data_from, data_options, pair_name, read_data
+from isoglot.study.data import StudyData, data_from, data_options, pair_name, study_data
 from isoglot.study.engines import RunOptions, check_engine
 from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
@@ -340,7 +340,7 @@ def test_files_by_language_pair_and_split(tmp_path: Path) -> None:
         '[text]\neng = "a.txt"\nde = ["b.txt"]\n[parallel]\nen-de = {en = "a.txt", de = "b.txt"}\n'
         '[treebank]\nen = "."\nde = "de-test.conllu"\n'
     )
-    data = read_data(tmp_path / "data.toml")
+    data = study_data(file=tmp_path / "data.toml")
     assert list(data.text) == ["en", "de"]
     assert set(data.tasks["parse"]["en"]) == {"train", "dev"}
     assert set(data.tasks["parse"]["de"]) == {"test"}

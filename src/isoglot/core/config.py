@@ -288,15 +288,15 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
         )
     base = _load(other, room, way)
     own = {key: value for key, value in recipe.values.items() if key != "extends"}
-    return replace(recipe, values=_over(base.values, own), base=base)
+    return replace(recipe, values=laid_over(base.values, own), base=base)
 
 
-def _over(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def laid_over(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Override values recursively."""
     found = dict(values)
     for key, value in changes.items():
         old = found.get(key)
-        found[key] = _over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        found[key] = laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return found
 
 

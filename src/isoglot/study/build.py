@@ -6,11 +6,11 @@ Arms differ in what the recipe says and in nothing else: the same text, the same
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.config import build_config, load_recipe
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.config import build_config, laid_over, load_recipe
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.languages import LANGUAGES
 from isoglot.study.data import TASKS as TABLES_OF_TASKS
 from isoglot.study.data import StudyData, pair_name
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isoglot.study.numbers import Coordinate
 
 BUILTIN_SEED = 0
+Inputs = dict[str, Step | SourceFile]
 _CHECKPOINTS_EVERY = 1000  # training steps: what a kill can cost at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
@@ -170,11 +171,8 @@ def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]
 
 def _check_arms(names: tuple[str, ...], recipes: tuple[StudyRecipe, ...]) -> None:
     known = list(dict.fromkeys(arm for recipe in recipes for arm in recipe.arms))
-    unknown = [name for name in names if name not in known]
-    if unknown and known:
-        raise ConfigError(
-            f"unknown arm {unknown[0]!r}", remedy=nearest_name(unknown[0], known), code="config.unknown-name"
-        )
+    for name in names if known else ():
+        check_name("arm", name, known)
 
 
 def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Measurement]:
@@ -268,34 +266,30 @@ class StudyBuilder:
 
     def _arm(self, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
         at: dict[str, Coordinate] = {"arm": name, "pair": self.pair, "seed": seed}
-        for floor, trained in ((None, True), ("untrained", False)):
-            if not trained and not self.recipe.untrained:
-                continue
-            if not trained and seed:
-                continue  # a floor needs no second seed
-            here = at if floor is None else {**at, "variant": floor}
-            encoder = self.encoder(name, arm, seed, trained=trained)
-            yield Measurement(encoder, here)
-            for code, shards in self.shards(arm).items():
-                if trained:
-                    yield Measurement(shards, {**here, "language": code})
+        encoder = self.encoder(name, arm, seed)
+        yield Measurement(encoder, at)
+        yield from (Measurement(shards, {**at, "language": code}) for code, shards in self.shards(arm).items())
+        yield from self._all_measured(encoder, arm, at, seed)
+        for variant, parts in self.recipe.frozen.items() if name == self.recipe.baseline else ():
             for measure in self.recipe.measures:
-                if measure in ARM_MEASURES:
-                    yield from self._measured(measure, encoder, arm, here, seed)
-            if trained and name == self.recipe.baseline:
-                for variant, parts in self.recipe.frozen.items():
-                    for measure in self.recipe.measures:
-                        if measure in TASKS:
-                            step = self.transfer(measure, encoder, arm, seed, frozen=parts)
-                            yield from () if step is None else [Measurement(step, {**here, "variant": variant})]
+                step = self.transfer(measure, encoder, seed, frozen=parts) if measure in TASKS else None
+                yield from () if step is None else [Measurement(step, {**at, "variant": variant})]
+        if self.recipe.untrained and not seed:  # a floor needs no second seed
+            floor = self.encoder(name, arm, seed, trained=False)
+            yield Measurement(floor, {**at, "variant": "untrained"})
+            yield from self._all_measured(floor, arm, {**at, "variant": "untrained"}, seed)
 
-    def _measured(
-        self, measure: str, encoder: Step, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
+    def _all_measured(
+        self, encoder: Step, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
     ) -> Iterator[Measurement]:
-        if arm.languages != "both":
-            return
+        """All that the recipe measures of an encoder of both languages."""
+        for measure in self.recipe.measures:
+            if measure in ARM_MEASURES and arm.languages == "both":
+                yield from self._measured(measure, encoder, at, seed)
+
+    def _measured(self, measure: str, encoder: Step, at: Mapping[str, Coordinate], seed: int) -> Iterator[Measurement]:
         if measure in TASKS:
-            steps = [self.transfer(measure, encoder, arm, seed)]
+            steps = [self.transfer(measure, encoder, seed)]
         elif measure == "emergence":  # an untrained encoder is the first moment; retrieval and CKA have it anyway
             steps = [self.sentences(one, encoder) for one in _OVER_TRAINING if encoder.tokens or one != "emergence"]
         else:
@@ -334,7 +328,7 @@ class StudyBuilder:
             return Step("builtin-text", settings, title=f"text {language}")
         files = self.data.other_text[language] if domain == "other" else self.data.text[language]
         tests = {} if self.options.keep_test_sentences else self.data.tests(language)
-        inputs: dict[str, Step | SourceFile] = {f"text.{number}": file for number, file in enumerate(files)}
+        inputs: Inputs = {f"text.{number}": file for number, file in enumerate(files)}
         inputs |= {f"test.{name}": file for name, file in tests.items()}
         settings = {"language": language}
         if domain == "cut":
@@ -405,16 +399,17 @@ class StudyBuilder:
     def config(self, arm: ArmConfig, seed: int, *, trained: bool = True) -> PretrainConfig:
         """The pretraining config of an arm."""
         from isoglot.pretrain.config import PretrainConfig
-        from isoglot.study.data import laid_over
 
         base = load_recipe(arm.recipe or self.recipe.recipe or self.scale.recipe, room="pretrain")
-        values = laid_over(laid_over(self.scale.settings, self.recipe.settings), arm.settings)
-        values = laid_over(values, {"requires": dict.fromkeys(("vocabulary_size", "count", "domains"), "any")})
-        values = laid_over(values, {"requires": {"vocabulary": "any", "plan": "any"}, "model": {"plan": arm.plan}})
+        required = ("vocabulary_size", "count", "domains", "vocabulary", "plan")
+        layers = [base.values, self.scale.settings, self.recipe.settings, arm.settings]
+        layers.append({"requires": dict.fromkeys(required, "any"), "model": {"plan": arm.plan}})
         if arm.plan != "default":
-            values = laid_over(values, {"masking": {"random_from": "language"}})
-        whole = laid_over(base.values, values)
-        whole |= {"seed": seed + arm.seed_offset, "budget": self._budget(arm)}
+            layers.append({"masking": {"random_from": "language"}})
+        whole = reduce(laid_over, layers)
+        tokens = f"{arm.tokens or self.scale.tokens}tokens"
+        budget = tokens if arm.tokens else self.recipe.budget or tokens
+        whole |= {"seed": seed + arm.seed_offset, "budget": budget}
         if arm.init_seed is not None:
             whole["init_seed"] = arm.init_seed
         whole.pop("extends", None)
@@ -431,17 +426,12 @@ class StudyBuilder:
             changes = {"budget": "0steps"}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
 
-    def _budget(self, arm: ArmConfig) -> str:
-        if arm.tokens is not None:
-            return f"{arm.tokens}tokens"
-        return self.recipe.budget or f"{self.scale.tokens}tokens"
-
     def encoder(self, name: str, arm: ArmConfig, seed: int, *, trained: bool = True) -> Step:
         """The pretraining of an arm, or its initial weights."""
         config = self.config(arm, seed, trained=trained)
         settings, execution = training_settings(config)
         shards = self.shards(arm)
-        inputs: dict[str, Step | SourceFile] = {"vocabulary": self.vocabulary(arm)}
+        inputs: Inputs = {"vocabulary": self.vocabulary(arm)}
         inputs |= {f"shards.{code}": one for code, one in shards.items()}
         if arm.code_switching:
             for pair, entries in self._dictionaries().items():
@@ -459,7 +449,7 @@ class StudyBuilder:
             tokens=_tokens(config) if trained else 0,
         )
 
-    def _dictionaries(self) -> dict[str, Step | SourceFile]:
+    def _dictionaries(self) -> Inputs:
         if self.data.is_builtin:
             step = Step("builtin-dictionary", {"source": self.languages[0], "target": self.languages[1]})
             return {self.pair: step}
@@ -467,9 +457,7 @@ class StudyBuilder:
 
     # --- measurements of an encoder ---
 
-    def transfer(
-        self, measure: str, encoder: Step, arm: ArmConfig, seed: int, *, frozen: str | None = None
-    ) -> Step | None:
+    def transfer(self, measure: str, encoder: Step, seed: int, *, frozen: str | None = None) -> Step | None:
         """A task learned in the first language and tested in both; None where there are no examples."""
         task = TASKS[measure]
         scale = self.scale.tasks.get(task)
@@ -490,7 +478,7 @@ class StudyBuilder:
         config = build_config(TuneConfig, values=values).model_dump(mode="json", exclude_defaults=True)
         settings: dict[str, Any] = {"task": task, "config": config, "source": one}
         settings |= {"examples": scale.examples, "test_examples": scale.test_examples}
-        inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
+        inputs: Inputs = {"encoder": encoder}
         if self.data.is_builtin:
             return Step("transfer", {**settings, "targets": others, "builtin": scale.builtin}, inputs, title=title)
         files = self.data.tasks.get(task, {})
@@ -504,14 +492,11 @@ class StudyBuilder:
 
     def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
         """Retrieval, CKA, both over training, or a language probe over training; None without parallel sentences."""
-        inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
-        if other is not None:
-            inputs["other"] = other
-        asked: dict[str, Any] = {"languages": list(self.languages), "count": self.scale.pairs, **settings}
         pairs = self.pair_files("pairs", self.data.parallel)
         if pairs is None:
             return None
-        inputs |= pairs
+        inputs: Inputs = {"encoder": encoder, **({} if other is None else {"other": other}), **pairs}
+        asked: dict[str, Any] = {"languages": list(self.languages), "count": self.scale.pairs, **settings}
         if not pairs:
             asked["builtin"] = BUILTIN_SEED
         if measure in ("retrieval", "emergence"):

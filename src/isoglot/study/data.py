@@ -36,7 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.config import laid_over
+from isoglot.core.errors import ConfigError, check_name, nearest_name, shown
 from isoglot.core.files import read_text
 from isoglot.core.language_codes import language_code
 from isoglot.study.steps import SourceFile
@@ -90,16 +91,6 @@ class StudyData:
             elif "table" in files and language in pair.split("-"):
                 found[f"parallel-{pair}"] = files["table"]
         return found
-
-
-def read_data(path: str | Path) -> StudyData:
-    """Read a ``data.toml``.
-
-    Raises:
-        ConfigError: A table, a language or a split that does not exist, or malformed TOML.
-        StorageError: A file cannot be read.
-    """
-    return data_from(read_tables(path), folder=Path(path).parent, file=path)
 
 
 def read_tables(path: str | Path) -> dict[str, Any]:
@@ -271,13 +262,7 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
     """Files by split; a single file is a test set."""
     if isinstance(value, dict):
         for split in value:
-            if split not in SPLITS:
-                raise ConfigError(
-                    f"unknown split {split!r} of {name}",
-                    remedy=nearest_name(split, SPLITS),
-                    code="config.unknown-name",
-                    file=file,
-                )
+            check_name(f"split of {name}", split, SPLITS)
         return {split: _source(folder, one, file) for split, one in value.items()}
     path = (folder / str(value)).expanduser()
     if not path.is_dir():
@@ -360,13 +345,4 @@ def named_values(option: str, values: Iterable[str]) -> dict[str, str]:
                 code="config.malformed-option",
             )
         found[language_code(name)] = rest
-    return found
-
-
-def laid_over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables with others laid over them, entry by entry."""
-    found = dict(base)
-    for key, value in changes.items():
-        old = found.get(key)
-        found[key] = laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return found

@@ -18,7 +18,7 @@ from isoglot.study.steps import SourceFile, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from isoglot.study.build import StudyBuilder
+    from isoglot.study.build import Inputs, StudyBuilder
     from isoglot.study.numbers import Coordinate
 
 BILINGUAL, FIRST, SECOND, AGAIN, TWICE = (
@@ -55,13 +55,13 @@ def _words(builder: StudyBuilder) -> dict[str, Any]:
     return {"languages": list(builder.languages)}
 
 
-def _word_inputs(builder: StudyBuilder, seed: int, figure: str) -> dict[str, Step | SourceFile] | None:
+def _word_inputs(builder: StudyBuilder, seed: int, figure: str) -> Inputs | None:
     """The monolingual encoders, fastText of the same text, and dictionaries; None where something is missing."""
     encoders = _encoders(builder, seed, figure, FIRST, SECOND)
     dictionaries = _dictionaries(builder, figure)
     if encoders is None or dictionaries is None:
         return None
-    inputs: dict[str, Step | SourceFile] = {"encoder": encoders[0], "other": encoders[1], **dictionaries}
+    inputs: Inputs = {"encoder": encoders[0], "other": encoders[1], **dictionaries}
     return inputs | {f"fasttext.{code}": _fasttext(builder, code, seed) for code in builder.languages}
 
 
@@ -76,7 +76,7 @@ def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
     return Step("fasttext", settings, {"text": builder.text(language)}, title=title, heavy=(FASTTEXT,))
 
 
-def _dictionaries(builder: StudyBuilder, figure: str) -> dict[str, Step | SourceFile] | None:
+def _dictionaries(builder: StudyBuilder, figure: str) -> Inputs | None:
     if builder.data.is_builtin:
         one, other = builder.languages
         return {"dictionary.train": Step("builtin-dictionary", {"source": one, "target": other})}
@@ -128,7 +128,7 @@ def _links(builder: StudyBuilder, pairs: dict[str, SourceFile]) -> Step:
 
 def _layer_maps(builder: StudyBuilder, encoder: Step, other: Step | None, links: Step, *, title: str) -> Step:
     one, second = builder.languages
-    inputs: dict[str, Step | SourceFile] = {"encoder": encoder, "bitext": links}
+    inputs: Inputs = {"encoder": encoder, "bitext": links}
     if other is not None:
         inputs["other"] = other
     return Step("layer-maps", {"languages": [second, one]}, inputs, title=title, heavy=("maps",))
@@ -142,7 +142,7 @@ def _tasks(
     values = {**load_recipe("map", room="transfer").values, **builder.scale.map_transfer, "seed": at["seed"]}
     config = build_config(MapTransferConfig, values=values).model_dump(mode="json", exclude_defaults=True)
     for measure in ("ner", "parsing"):
-        tuned = builder.transfer(measure, encoder, builder.recipe.arms[BILINGUAL], int(at["seed"]))
+        tuned = builder.transfer(measure, encoder, int(at["seed"]))
         if tuned is None:
             builder.left_out.append(f"{builder.pair}, figure5: no examples of {measure}")
             continue
@@ -214,7 +214,7 @@ def _twice(builder: StudyBuilder, seed: int, one: Step, again: Step) -> Iterator
     random = builder.encoder(AGAIN, builder.recipe.arms[AGAIN], seed, trained=False)
     rows = {"bilingual": (both, None), "monolingual": (one, again), "random": (one, random)}
     for arm, (first, second) in rows.items():
-        inputs: dict[str, Step | SourceFile] = {"encoder": first, **pairs}
+        inputs: Inputs = {"encoder": first, **pairs}
         if second is not None:
             inputs["other"] = second
         settings: dict[str, Any] = {"languages": [language, second_name(language)], "count": builder.scale.pairs}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isoglot.core.errors import StorageError, one_line
-from isoglot.study.build import BUILTIN_SEED, Measurement, StudyBuilder, input_length
+from isoglot.study.build import BUILTIN_SEED, Inputs, Measurement, StudyBuilder, input_length
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.steps import SourceFile, Step
@@ -126,7 +126,7 @@ class MultilingualBuilder(StudyBuilder):
 
     # --- data of a pair ---
 
-    def pair_inputs(self, one: str, other: str) -> tuple[dict[str, Any], dict[str, Step | SourceFile]] | None:
+    def pair_inputs(self, one: str, other: str) -> tuple[dict[str, Any], Inputs] | None:
         """Settings and inputs for sentences of two languages that correspond; None where there are none."""
         settings: dict[str, Any] = {"count": self.scale.pairs}
         if self.data.is_builtin:
@@ -134,10 +134,10 @@ class MultilingualBuilder(StudyBuilder):
         files = self.data.parallel.get(f"{one}-{other}") or self.data.parallel.get(f"{other}-{one}")
         return None if files is None else (settings, {f"pairs.{code}": file for code, file in files.items()})
 
-    def dictionaries(self) -> dict[str, Step | SourceFile]:
+    def dictionaries(self) -> Inputs:
         """Test dictionaries from the first language to the others."""
         first = self.languages[0]
-        found: dict[str, Step | SourceFile] = {}
+        found: Inputs = {}
         for other in self.others:
             pair = f"{first}-{other}"
             if self.data.is_builtin:
@@ -216,7 +216,7 @@ class MultilingualBuilder(StudyBuilder):
         config = build_config(KINDS[method], values=values)
         if method != "glove":
             config = build_config(KINDS[method], values={**values, "epochs": round(config.epochs * largest / size)})
-        inputs: dict[str, Step | SourceFile] = {"vocabulary": self.vocabulary(sized)}
+        inputs: Inputs = {"vocabulary": self.vocabulary(sized)}
         inputs |= {f"shards.{code}": one for code, one in self.shards(sized).items()}
         settings = {"method": method, "config": config.model_dump(mode="json", exclude_defaults=True)}
         title = f"{method} {self.pair}, {size:,} sentences, seed {seed}"
@@ -254,7 +254,7 @@ def _data_size(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: in
             yield Measurement(step, at)
     for other, dictionary in dictionaries.items():
         first = builder.languages[0]
-        inputs: dict[str, Step | SourceFile] = {"dictionary": dictionary}
+        inputs: Inputs = {"dictionary": dictionary}
         for system, vectors in systems:
             inputs |= {f"{system.name}.source": vectors[first], f"{system.name}.target": vectors[other]}
         settings = {
@@ -283,14 +283,14 @@ def _word_vectors(
         "contexts": scale.contexts,
         "length": system.window,
     }
-    inputs: dict[str, Step | SourceFile] = {"encoder": system.encoder, "text": builder._texts(arm)[language]}
+    inputs: Inputs = {"encoder": system.encoder, "text": builder._texts(arm)[language]}
     inputs |= {f"dictionary.{first}-{other}": one for other, one in dictionaries.items() if language in (first, other)}
     title = f"words of {language} by {_title(system.encoder)}"
     return Step("word-vectors", settings, inputs, title=title, heavy=(VECTORS,))
 
 
 def _means(builder: MultilingualBuilder, encoder: Step | SourceFile, arm: ArmConfig) -> Step:
-    inputs: dict[str, Step | SourceFile] = {"encoder": encoder}
+    inputs: Inputs = {"encoder": encoder}
     inputs |= {f"text.{code}": text for code, text in builder._texts(arm).items()}
     settings = {"sentences": builder.scale.mean_sentences, "token_sentences": builder.scale.token_sentences}
     return Step("language-means", settings, inputs, title=f"means of languages in {_title(encoder)}")
@@ -306,7 +306,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
         yield from builder.trained(name, arm, seed)
     means = _means(builder, encoder, arm)
     yield Measurement(means, at)
-    inputs: dict[str, Step | SourceFile] = {"encoder": encoder, "means": means}
+    inputs: Inputs = {"encoder": encoder, "means": means}
     first, masked = builder.languages[0], False
     for other in builder.others:
         found = builder.pair_inputs(first, other)

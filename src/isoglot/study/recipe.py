@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from isoglot.core.config import Config, Recipe, build_config, load_recipe, recipe_names
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.model.plan import SharingPlan
 
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence"]
@@ -219,8 +219,7 @@ def load_scale(name: str, settings: tuple[str, ...] = ()) -> ScaleConfig:
         ConfigError: No such scale or setting.
     """
     known = _scales()
-    if name not in known:
-        raise ConfigError(f"unknown scale {name!r}", remedy=nearest_name(name, known), code="config.unknown-name")
+    check_name("scale", name, known)
     return build_config(ScaleConfig, values=known[name], settings=settings)
 
 

@@ -21,7 +21,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,16 +96,9 @@ class Run(Protocol):
 
 def kind_function(kind: str) -> Run:
     """The function that runs steps of a kind."""
-    _check_kind(kind)
+    check_name("kind of step", kind, KINDS)
     module, _, name = KINDS[kind].function.partition(":")
     return getattr(import_module(module), name)  # type: ignore[no-any-return]
-
-
-def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise ConfigError(
-            f"unknown kind of step {kind!r}", remedy=nearest_name(kind, KINDS), code="config.unknown-name"
-        )
 
 
 # --- steps ---
@@ -157,7 +150,7 @@ class Step:
     @cached_property
     def present_key(self) -> str:
         """The key that this version of isoglot gives it."""
-        _check_kind(self.kind)
+        check_name("kind of step", self.kind, KINDS)
         inputs = {name: one.key for name, one in self.inputs.items()}
         return step_key(self.kind, KINDS[self.kind].version, self.settings, inputs)
 

@@ -32,13 +32,12 @@ from isoglot.core.folders import put_folder, restore_folder
 from isoglot.core.optional import versions
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.step_owner import StepTakenError, owned, owner_of
-from isoglot.study.steps import KINDS, Paused, Work, canonical, kind_function
+from isoglot.study.steps import KINDS, Paused, Step, Work, canonical, kind_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from isoglot.core.progress import Progress
-    from isoglot.study.steps import Step
 
 STEPS, ATTEMPTS, RECORD, NUMBERS = "steps", "attempts", "step.json", "numbers.json"
 PACKED = "packed"
@@ -222,11 +221,9 @@ class Store:
                 raise
 
     def _inputs(self, step: Step) -> dict[str, Path]:
-        from isoglot.study.steps import Step as StepClass
-
         found = {}
         for name, one in step.inputs.items():
-            if isinstance(one, StepClass):
+            if isinstance(one, Step):
                 if not self.is_whole(one.key):
                     raise StorageError(
                         f"input {name} of {step.title or step.key} is not there",

@@ -56,10 +56,7 @@ def expected(
         verdicts: Its verdicts.
         hashes: Hashes of inputs and results, by name.
     """
-    import platform
-    from importlib.metadata import version
-
-    import isoglot
+    from isoglot.core.optional import versions
 
     index = Index(numbers, apart=True)
     return {
@@ -68,11 +65,7 @@ def expected(
         "left_out": sorted(map(in_words, index.ambiguous)),
         "verdicts": {one.claim: one.in_words for one in verdicts},
         "hashes": dict(hashes or {}),
-        "versions": {
-            "isoglot": isoglot.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "torch")},
-        },
+        "versions": versions(),
     }
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import check_name
 from isoglot.study.numbers import Number, Numbers
 
 if TYPE_CHECKING:
@@ -27,10 +27,7 @@ def printed(paper: str) -> dict[str, Any]:
     """
     text = resources.files("isoglot.study").joinpath("paper_numbers.toml").read_text(encoding="utf-8")
     papers: dict[str, dict[str, Any]] = tomllib.loads(text)
-    if paper not in papers:
-        raise ConfigError(
-            f"no numbers of the paper {paper!r}", remedy=nearest_name(paper, papers), code="config.unknown-name"
-        )
+    check_name("paper", paper, papers)
     return papers[paper]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import check_name
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError, claim_words
 from isoglot.study.claims.printed_numbers import paper_numbers
@@ -120,10 +120,7 @@ def claims_of(paper: str) -> dict[str, Claim]:
     from isoglot.study.claims.wu2020 import WU2020
 
     papers = {"wu2020": WU2020, "liu2020": LIU2020}
-    if paper not in papers:
-        raise ConfigError(
-            f"no claims of the paper {paper!r}", remedy=nearest_name(paper, papers), code="config.unknown-name"
-        )
+    check_name("paper", paper, papers)
     return {name: papers[paper][name] for name in claim_words() if name in papers[paper]}
 
 

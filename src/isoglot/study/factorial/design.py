@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from isoglot.core.rng import derive_seed
 from isoglot.languages.concepts import world
 from isoglot.languages.random_meanings import Draw
-from isoglot.study.demo.twin_pairs import Pairs, TwinLanguage, WordOrder, held_out, pair_documents, paired
+from isoglot.study.demo.twin_pairs import Pairs, TwinLanguage, WordOrder, held_out, paired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,6 @@ FACTORS: Mapping[str, tuple[str, ...]] = {
     "domain": get_args(Domain),
 }
 """The factors and their levels; the first level is the reference."""
-SEEDS = 8
 CODES = ("en", "en-x-twin")
 """The languages. The twin has one code in all cells, because initial weights depend on it."""
 SHARES: dict[Anchors, float] = {"none": 0.0, "fifth": 0.2, "all": 1.0}
@@ -163,34 +162,7 @@ def _zipf_shares(items: tuple[str, ...], total: float) -> list[float]:
     return [total * weight / sum(weights) for weight in weights]
 
 
-# --- text ---
-
-
-@dataclass(frozen=True)
-class CellText:
-    """What an encoder of a cell is trained and tested on."""
-
-    english: list[list[str]]
-    """Documents of sentences."""
-    twin: list[list[str]]
-    choose: Pairs
-    """Pairs to choose a layer by, of the dev part of the world."""
-    test: Pairs
-    """Pairs to score it on, of the test part."""
-
-
-def cell_text(cell: FactorialCell, seed: int, sentences: int, *, tested: int = 500) -> CellText:
-    """The text and the test pairs of a cell in a block.
-
-    Args:
-        cell: The cell.
-        seed: The block.
-        sentences: Sentences of training text a language.
-        tested: Test pairs, and as many to choose a layer by.
-    """
-    language = cell.language(seed)
-    english, twin = pair_documents(language, sentences, seed=seed, topics=topic_draws(cell.domain, seed))
-    return CellText(list(english), list(twin), *cell_pairs(language, seed, tested))
+# --- test pairs ---
 
 
 def cell_pairs(language: TwinLanguage, seed: int, count: int) -> tuple[Pairs, Pairs]:

@@ -36,11 +36,12 @@ from isoglot.study.factorial.variance import (
     contrast,
     level_means,
 )
-from isoglot.study.numbers import Number, Numbers
 from isoglot.study.tables.emergence_curves import Censored, tokens_to_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from isoglot.study.numbers import Numbers
 
 TEST_P1, DEV_P1 = "sentence_p1", "sentence_p1_dev"
 """Measures of a trained cell: P@1 of a layer on the test sentences, and on those that choose the layer."""
@@ -238,21 +239,7 @@ def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int, 
     )
 
 
-# --- as data ---
-
-
-def outcome_numbers(result: FactorialResult) -> Numbers:
-    """Every cell's outcomes in every block: ``final_p1``, and ``tokens_to_threshold``, restricted."""
-    values = {
-        "final_p1": result.p1.table.values_CB.tolist(),
-        "tokens_to_threshold": (2**result.tokens.table.values_CB).tolist(),
-    }
-    return Numbers(
-        Number(measure, value, {"arm": cell.name, **cell.levels, "seed": seed})
-        for measure, rows in values.items()
-        for cell, row in zip(CELLS, rows, strict=True)
-        for seed, value in zip(result.seeds, row, strict=True)
-    )
+# --- tables ---
 
 
 def factorial_table(numbers: Numbers, *, threshold: float = THRESHOLD) -> Table:

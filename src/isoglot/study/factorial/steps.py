@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import check_name
 from isoglot.study.build import Measurement, StudyBuilder
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell
 from isoglot.study.recipe import ArmConfig
@@ -24,8 +24,7 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
     """
     cells = {cell.name: cell for cell in CELLS}
     for name in builder.options.arms:
-        if name not in cells:
-            raise ConfigError(f"unknown arm {name!r}", remedy=nearest_name(name, cells), code="config.unknown-name")
+        check_name("arm", name, cells)
     depth = _depth(builder, seed)
     for name in builder.options.arms or cells:
         yield from CellBuilder(builder, cells[name], seed).cell_steps(depth)

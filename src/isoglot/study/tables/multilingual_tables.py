@@ -118,8 +118,7 @@ def bleu_table(numbers: Numbers) -> Table:
         ("best_alpha", "at α", "g"),
         ("last", f"layer {last}, α {far:g}", ".1f"),
     ):
-        columns += [Column(f"{name}_paper", title=_paper_title(numbers), above=above, format=digits)]
-        columns += [Column(name, title="ours", above=above, format=digits)]
+        columns += _paper_and_ours(numbers, name, above, digits)
     columns.append(Column("source", title="unchanged source", format=".1f"))
     notes = (
         *_setting(numbers),
@@ -149,11 +148,8 @@ def rate_table(numbers: Numbers) -> Table:
         rows.append(row)
     columns = [Column("direction")]
     for alpha in alphas:
-        if alpha in rates["alphas"]:
-            columns.append(
-                Column(f"rate_{alpha:g}_paper", title=_paper_title(numbers), above=f"α {alpha:g}", format=".1f")
-            )
-        columns.append(Column(f"rate_{alpha:g}", title="ours", above=f"α {alpha:g}", format=".1f"))
+        both = _paper_and_ours(numbers, f"rate_{alpha:g}", f"α {alpha:g}", ".1f")
+        columns += both if alpha in rates["alphas"] else both[1:]
     notes = (
         *_setting(numbers),
         f"At layer {late} of {_depth(numbers)}, the paper's {rates['layer']} of {table['layers']}.",
@@ -209,8 +205,7 @@ def token_set_table(numbers: Numbers) -> Table:
         rows.append(row)
     columns = [Column("language")]
     for name, above in (("size", "tokens in the set"), ("shared", f"shared with {first}")):
-        columns += [Column(f"{name}_paper", title=_paper_title(numbers), above=above, format=",d")]
-        columns += [Column(name, title="ours", above=above, format=",d")]
+        columns += _paper_and_ours(numbers, name, above, ",d")
     columns.append(Column("tokens", title="tokens of text read", format=",d"))
     threshold = numbers.select("token_set_threshold", seed=0).one.value
     often = "at least once" if threshold <= 1 else f"{threshold:.0f} times or more"
@@ -239,8 +234,7 @@ def shift_table(numbers: Numbers) -> Table:
     columns = [Column("language")]
     for arm, above in (*SHIFT_ARMS.items(), ("alpha", "α")):
         digits = ".2g" if arm == "alpha" else ".1f"
-        columns += [Column(f"{arm}_paper", title=_paper_title(numbers), above=above, format=digits)]
-        columns += [Column(arm, title="ours", above=above, format=digits)]
+        columns += _paper_and_ours(numbers, arm, above, digits)
     notes = (
         *_setting(numbers),
         "α is chosen on the dev set of each language: with a shift the transfer is not strictly zero-shot.",
@@ -295,9 +289,13 @@ def differences_in_setting(numbers: Numbers) -> list[str]:
     return found
 
 
-def _paper_title(numbers: Numbers) -> str:
-    """Head of the paper's columns; one from another setting says so."""
-    return "paper*" if differences_in_setting(numbers) else "paper"
+def _paper_and_ours(numbers: Numbers, name: str, above: str, digits: str) -> list[Column]:
+    """A column of the paper, whose head says if it is from another setting, and one of the study."""
+    title = "paper*" if differences_in_setting(numbers) else "paper"
+    return [
+        Column(f"{name}_paper", title=title, above=above, format=digits),
+        Column(name, title="ours", above=above, format=digits),
+    ]
 
 
 def _setting(numbers: Numbers) -> tuple[str, ...]:
