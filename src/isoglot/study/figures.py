@@ -7,6 +7,8 @@ two names with embeddings of its own for each.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config, load_recipe
@@ -16,62 +18,46 @@ from isoglot.study.kinds.mapped_words import FASTTEXT
 from isoglot.study.steps import SourceFile, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from isoglot.study.build import Inputs, StudyBuilder
     from isoglot.study.numbers import Coordinate
 
-BILINGUAL, FIRST, SECOND, AGAIN, TWICE = (
-    "default",
-    "monolingual-first",
-    "monolingual-second",
-    "monolingual-again",
-    "twice",
-)
+BILINGUAL, FIRST, SECOND = "default", "monolingual-first", "monolingual-second"
+AGAIN, TWICE = "monolingual-again", "twice"
 
 
 # --- words: Figure 4 ---
 
 
-def figure4a(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
-    """Rows of the embedding matrices of two monolingual encoders, mapped by a dictionary, beside fastText."""
-    inputs = _word_inputs(builder, seed, "figure4a")
-    if inputs is not None:
-        step = Step("mapped-embeddings", _words(builder), inputs, title=f"figure 4a {builder.pair}, seed {seed}")
-        yield Measurement(step, {"pair": builder.pair, "seed": seed})
+def _words(builder: StudyBuilder, seed: int, *, figure: str) -> Iterator[Measurement]:
+    """Words of two monolingual encoders, mapped by a dictionary, beside fastText of the same text.
 
-
-def figure4b(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
-    """Words averaged over contexts in every layer of two monolingual encoders, mapped likewise."""
-    inputs = _word_inputs(builder, seed, "figure4b")
-    if inputs is not None:
-        settings = {**_words(builder), "sentences": builder.scale.word_sentences, "words": builder.scale.words}
-        inputs |= {f"text.{code}": builder.text(code) for code in builder.languages}
-        step = Step("mapped-contexts", settings, inputs, title=f"figure 4b {builder.pair}, seed {seed}")
-        yield Measurement(step, {"pair": builder.pair, "seed": seed})
-
-
-def _words(builder: StudyBuilder) -> dict[str, Any]:
-    return {"languages": list(builder.languages)}
-
-
-def _word_inputs(builder: StudyBuilder, seed: int, figure: str) -> Inputs | None:
-    """The monolingual encoders, fastText of the same text, and dictionaries; None where something is missing."""
+    Figure 4a has rows of the embedding matrices, Figure 4b averages over contexts in every layer.
+    """
     encoders = _encoders(builder, seed, figure, FIRST, SECOND)
     dictionaries = _dictionaries(builder, figure)
     if encoders is None or dictionaries is None:
-        return None
+        return
     inputs: Inputs = {"encoder": encoders[0], "other": encoders[1], **dictionaries}
-    return inputs | {f"fasttext.{code}": _fasttext(builder, code, seed) for code in builder.languages}
+    inputs |= {f"fasttext.{code}": _fasttext(builder, code, seed) for code in builder.languages}
+    settings: dict[str, Any] = {"languages": list(builder.languages)}
+    kind = "mapped-embeddings"
+    if figure == "figure4b":
+        kind = "mapped-contexts"
+        settings |= {"sentences": builder.scale.word_sentences, "words": builder.scale.words}
+        inputs |= {f"text.{code}": builder.text(code) for code in builder.languages}
+    title = f"figure {figure.removeprefix('figure')} {builder.pair}, seed {seed}"
+    yield Measurement(Step(kind, settings, inputs, title=title), {"pair": builder.pair, "seed": seed})
 
 
 def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
     from isoglot.static.config import FastTextConfig
     from isoglot.static.gensim_models import MOST_WORDS
 
-    values = {**builder.scale.fasttext, "seed": seed}
-    config = build_config(FastTextConfig, values=values).model_dump(mode="json", exclude_defaults=True)
-    settings = {"language": language, "config": config, "words": MOST_WORDS}
+    config = build_config(FastTextConfig, values={**builder.scale.fasttext, "seed": seed})
+    changed = config.model_dump(mode="json", exclude_defaults=True)
+    settings = {"language": language, "config": changed, "words": MOST_WORDS}
     title = f"fastText {language}, seed {seed}"
     return Step("fasttext", settings, {"text": builder.text(language)}, title=title, heavy=(FASTTEXT,))
 
@@ -81,12 +67,11 @@ def _dictionaries(builder: StudyBuilder, figure: str) -> Inputs | None:
         one, other = builder.languages
         return {"dictionary.train": Step("builtin-dictionary", {"source": one, "target": other})}
     files = builder.data.dictionary.get(builder.pair, {})
-    missing = [split for split in ("train", "test") if split not in files]
-    if missing:
-        what = "training" if missing[0] == "train" else "test"
-        option = f"--dictionary {builder.pair}.{missing[0]}=FILE"
-        builder.left_out.append(f"{builder.pair}, {figure}: no {what} dictionary ({option})")
-        return None
+    for split, what in (("train", "training"), ("test", "test")):
+        if split not in files:
+            option = f"--dictionary {builder.pair}.{split}=FILE"
+            builder.left_out.append(f"{builder.pair}, {figure}: no {what} dictionary ({option})")
+            return None
     return {f"dictionary.{split}": files[split] for split in ("train", "test")}
 
 
@@ -98,60 +83,42 @@ def figure5(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 
     The bilingual encoder is read as it is and through a map, as in the paper's appendix; untrained, it is the floor.
     """
-    encoders = _encoders(builder, seed, "figure5", FIRST, SECOND, BILINGUAL)
-    pairs = builder.pair_files("pairs", builder.data.map_parallel)
-    if pairs is None:
-        builder.left_out.append(f"{builder.pair}, figure5: no parallel sentences to fit maps on (--map-parallel)")
-    if encoders is None or pairs is None:
+    found = _with_map_pairs(builder, seed, "figure5", "pairs")
+    if found is None:
         return
-    one, other, both = encoders
-    links = _links(builder, pairs)
-    sides = {"monolingual": (one, other), "bilingual": (both, None)}
-    for arm, (encoder, second) in sides.items():
+    (one, other, both), pairs = found
+    order = list(reversed(builder.languages))
+    settings: dict[str, Any] = {"languages": order, "count": builder.scale.map_pairs}
+    settings |= {} if pairs else {"builtin": BUILTIN_SEED}
+    links = Step("word-links", settings, dict(pairs), title=f"word links {builder.pair}")
+    for arm, sides in {"monolingual": {"encoder": one, "other": other}, "bilingual": {"encoder": both}}.items():
         at: dict[str, Coordinate] = {"arm": arm, "pair": builder.pair, "seed": seed}
-        maps = _layer_maps(builder, encoder, second, links, title=f"maps {builder.pair}, {arm}, seed {seed}")
+        title = f"maps {builder.pair}, {arm}, seed {seed}"
+        maps = Step("layer-maps", {"languages": order}, {**sides, "bitext": links}, title=title, heavy=("maps",))
         yield Measurement(maps, at)
-        yield from _tasks(builder, encoder, second, maps, at)
+        yield from _mapped_tasks(builder, {**sides, "maps": maps}, at)
     if not seed:
         floor = builder.encoder(BILINGUAL, builder.recipe.arms[BILINGUAL], seed, trained=False)
         at = {"arm": "bilingual", "pair": builder.pair, "seed": seed, "variant": "untrained"}
-        yield from _tasks(builder, floor, None, None, at)
+        yield from _mapped_tasks(builder, {"encoder": floor}, at)
 
 
-def _links(builder: StudyBuilder, pairs: dict[str, SourceFile]) -> Step:
-    one, other = builder.languages
-    settings: dict[str, Any] = {"languages": [other, one], "count": builder.scale.map_pairs}
-    if not pairs:
-        settings["builtin"] = BUILTIN_SEED
-    return Step("word-links", settings, dict(pairs), title=f"word links {builder.pair}")
-
-
-def _layer_maps(builder: StudyBuilder, encoder: Step, other: Step | None, links: Step, *, title: str) -> Step:
-    one, second = builder.languages
-    inputs: Inputs = {"encoder": encoder, "bitext": links}
-    if other is not None:
-        inputs["other"] = other
-    return Step("layer-maps", {"languages": [second, one]}, inputs, title=title, heavy=("maps",))
-
-
-def _tasks(
-    builder: StudyBuilder, encoder: Step, other: Step | None, maps: Step | None, at: dict[str, Coordinate]
+def _mapped_tasks(
+    builder: StudyBuilder, sides: Mapping[str, Step], at: Mapping[str, Coordinate]
 ) -> Iterator[Measurement]:
     from isoglot.transfer.map_protocol import MapTransferConfig
 
     values = {**load_recipe("map", room="transfer").values, **builder.scale.map_transfer, "seed": at["seed"]}
     config = build_config(MapTransferConfig, values=values).model_dump(mode="json", exclude_defaults=True)
     for measure in ("ner", "parsing"):
-        tuned = builder.transfer(measure, encoder, int(at["seed"]))
+        tuned = builder.transfer(measure, sides["encoder"], int(at["seed"]))
         if tuned is None:
             builder.left_out.append(f"{builder.pair}, figure5: no examples of {measure}")
             continue
-        inputs = dict(tuned.inputs)
-        inputs |= {name: one for name, one in (("other", other), ("maps", maps)) if one is not None}
-        settings = {**tuned.settings, "config": config}
         words = f"{at['arm']}, {at['variant']}" if "variant" in at else f"{at['arm']}, seed {at['seed']}"
         title = f"figure 5 {builder.pair}, {TASKS[measure]}, {words}"
-        yield Measurement(Step("mapped-transfer", settings, inputs, title=title), at)
+        settings = {**tuned.settings, "config": config}
+        yield Measurement(Step("mapped-transfer", settings, {**tuned.inputs, **sides}, title=title), at)
 
 
 # --- sentences: Figures 6 and 7 ---
@@ -159,23 +126,20 @@ def _tasks(
 
 def figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     """Sentence retrieval after an orthogonal map: of the bilingual encoder, and between the monolingual ones."""
-    encoders = _encoders(builder, seed, "figure6", FIRST, SECOND, BILINGUAL)
-    pairs = builder.pair_files("map_pairs", builder.data.map_parallel)
-    if pairs is None:
-        builder.left_out.append(f"{builder.pair}, figure6: no parallel sentences to fit maps on (--map-parallel)")
-    if encoders is None or pairs is None:
+    found = _with_map_pairs(builder, seed, "figure6", "map_pairs")
+    if found is None:
         return
-    one, other, both = encoders
+    (one, other, both), pairs = found
     fitted: dict[str, Any] = {"count": builder.scale.map_pairs}
-    if not pairs:
-        fitted["builtin"] = BUILTIN_SEED + 1  # other sentences than the test's
+    fitted |= {} if pairs else {"builtin": BUILTIN_SEED + 1}  # other sentences than the test's
     asked: dict[str, Any] = {"map": "procrustes", "normalize": "iterative", "center": "none", "map_pairs": fitted}
     for arm, (first, second) in {"bilingual": (both, None), "monolingual": (one, other)}.items():
         step = builder.sentences("retrieval", first, second, **asked)
         if step is None:
             builder.left_out.append(f"{builder.pair}, figure6: no test pairs (--parallel)")
             return
-        yield _titled(step, f"figure 6 {builder.pair}, {arm}", arm, builder.pair, seed, pairs)
+        step = replace(step, inputs={**step.inputs, **pairs})
+        yield _titled(step, f"figure 6 {builder.pair}, {arm}", arm, builder.pair, seed)
 
 
 def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
@@ -206,23 +170,21 @@ def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 
 def _twice(builder: StudyBuilder, seed: int, one: Step, again: Step) -> Iterator[Measurement]:
     """The rows of Figure 7 for the first language twice, on paraphrases: shown, and not read by any claim."""
-    language = builder.languages[0]
-    pairs = paraphrase_files(builder)
+    language, pairs = builder.languages[0], paraphrase_files(builder)
     if pairs is None or not _chosen(builder, TWICE):
         return
-    both = builder.arm_encoder(TWICE, seed)
     random = builder.encoder(AGAIN, builder.recipe.arms[AGAIN], seed, trained=False)
-    rows = {"bilingual": (both, None), "monolingual": (one, again), "random": (one, random)}
-    for arm, (first, second) in rows.items():
-        inputs: Inputs = {"encoder": first, **pairs}
-        if second is not None:
-            inputs["other"] = second
-        settings: dict[str, Any] = {"languages": [language, second_name(language)], "count": builder.scale.pairs}
-        if not pairs:
-            settings["builtin"] = BUILTIN_SEED
-        title = f"figure 7 {language} twice, {arm}"
-        step = Step("similarity", settings, inputs)
-        yield _titled(step, title, arm, f"{language}-{second_name(language)}", seed)
+    rows: dict[str, dict[str, Step]] = {
+        "bilingual": {"encoder": builder.arm_encoder(TWICE, seed)},
+        "monolingual": {"encoder": one, "other": again},
+        "random": {"encoder": one, "other": random},
+    }
+    settings: dict[str, Any] = {"languages": [language, second_name(language)], "count": builder.scale.pairs}
+    settings |= {} if pairs else {"builtin": BUILTIN_SEED}
+    for arm, sides in rows.items():
+        step = Step("similarity", settings, {**sides, **pairs})
+        pair = f"{language}-{second_name(language)}"
+        yield _titled(step, f"figure 7 {language} twice, {arm}", arm, pair, seed)
 
 
 def second_name(language: str) -> str:
@@ -243,17 +205,8 @@ def paraphrase_files(builder: StudyBuilder) -> dict[str, SourceFile] | None:
     return {} if language in LANGUAGES else None
 
 
-def _titled(
-    step: Step,
-    title: str,
-    arm: str,
-    pair: str,
-    seed: int,
-    more: dict[str, SourceFile] | None = None,
-) -> Measurement:
-    """The measurement of a step, with a title and more input files."""
-    titled = Step(step.kind, step.settings, {**step.inputs, **(more or {})}, title=title)
-    return Measurement(titled, {"arm": arm, "pair": pair, "seed": seed})
+def _titled(step: Step, title: str, arm: str, pair: str, seed: int) -> Measurement:
+    return Measurement(replace(step, title=title), {"arm": arm, "pair": pair, "seed": seed})
 
 
 # --- arms ---
@@ -273,9 +226,20 @@ def _encoders(builder: StudyBuilder, seed: int, figure: str, *names: str) -> lis
     return [builder.arm_encoder(name, seed) for name in names]
 
 
+def _with_map_pairs(
+    builder: StudyBuilder, seed: int, figure: str, name: str
+) -> tuple[list[Step], dict[str, SourceFile]] | None:
+    """The monolingual encoders and the bilingual one, and sentences to fit maps on; None where something is missing."""
+    encoders = _encoders(builder, seed, figure, FIRST, SECOND, BILINGUAL)
+    pairs = builder.pair_files(name, builder.data.map_parallel)
+    if pairs is None:
+        builder.left_out.append(f"{builder.pair}, {figure}: no parallel sentences to fit maps on (--map-parallel)")
+    return None if encoders is None or pairs is None else (encoders, pairs)
+
+
 FIGURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
-    "figure4a": figure4a,
-    "figure4b": figure4b,
+    "figure4a": partial(_words, figure="figure4a"),
+    "figure4b": partial(_words, figure="figure4b"),
     "figure5": figure5,
     "figure6": figure6,
     "figure7": figure7,
