@@ -40,6 +40,11 @@ class Measurement:
     step: Step
     at: Mapping[str, Coordinate]
 
+    @property
+    def place(self) -> tuple[str, tuple[tuple[str, Coordinate], ...]]:
+        """Key of the step and coordinates, which tell measurements apart."""
+        return self.step.key, tuple(sorted(self.at.items()))
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
@@ -104,11 +109,18 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     """
     options = options or StudyOptions()
     names, recipes = _with_included(name)
-    _check_arms(options.arms, recipes)
+    arms = [arm for recipe in recipes for arm in recipe.arms]
+    for one in options.arms if arms else ():
+        check_name("arm", one, arms)
     scale_name = options.scale or recipes[0].scale or ("nano" if data.is_builtin else "hour")
     scale = load_scale(scale_name, options.scale_settings)
-    multilingual = [recipe for recipe in recipes if recipe.is_multilingual]
-    _check_model(name, options, recipes)
+    if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
+        raise ConfigError(
+            f"{name} pretrains its encoders",
+            remedy="run a recipe of liu2020 with a released model",
+            code="config.conflicting-options",
+        )
+    multilingual = any(recipe.is_multilingual for recipe in recipes)
     named = tuple(map(pair_name, recipes[0].pairs))
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
@@ -121,7 +133,8 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     for seed in range(built.seeds):
         for builder in _builders(recipes, scale, data, pairs, options):
             builder.keeps_moments = builder.keeps_moments or moments
-            built.measurements += _unrepeated(builder.measurements(seed), built.measurements)
+            known = {one.place for one in built.measurements}
+            built.measurements += [one for one in builder.measurements(seed) if one.place not in known]
             left_out |= dict.fromkeys(builder.left_out)
     built.left_out = list(left_out)
     trained_alone = all(one.step.kind in ("pretrain", "shards") for one in built.measurements)
@@ -147,15 +160,6 @@ def _builders(
             yield MultilingualBuilder(recipe, scale, data, languages, options)
 
 
-def _check_model(name: str, options: StudyOptions, recipes: tuple[StudyRecipe, ...]) -> None:
-    if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
-        raise ConfigError(
-            f"{name} pretrains its encoders",
-            remedy="run a recipe of liu2020 with a released model",
-            code="config.conflicting-options",
-        )
-
-
 def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]:
     found: dict[str, StudyRecipe] = {}
 
@@ -167,17 +171,6 @@ def _with_included(name: str) -> tuple[tuple[str, ...], tuple[StudyRecipe, ...]]
 
     visit(name)
     return tuple(found), tuple(found.values())
-
-
-def _check_arms(names: tuple[str, ...], recipes: tuple[StudyRecipe, ...]) -> None:
-    known = list(dict.fromkeys(arm for recipe in recipes for arm in recipe.arms))
-    for name in names if known else ():
-        check_name("arm", name, known)
-
-
-def _unrepeated(new: Iterator[Measurement], old: list[Measurement]) -> list[Measurement]:
-    known = {(one.step.key, tuple(sorted(one.at.items()))) for one in old}
-    return [one for one in new if (one.step.key, tuple(sorted(one.at.items()))) not in known]
 
 
 def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]:
@@ -332,7 +325,7 @@ class StudyBuilder:
         inputs |= {f"test.{name}": file for name, file in tests.items()}
         settings = {"language": language}
         if domain == "cut":
-            settings["bytes"] = _text_size(self.data.other_text[language])
+            settings["bytes"] = sum(_file_size(file.path, file.sha256) for file in self.data.other_text[language])
         words = {"same": "", "other": ", other domain", "cut": ", cut"}[domain]
         return Step("cut-text", settings, inputs, title=f"text {language}{words}", heavy=("text.txt",))
 
@@ -434,8 +427,9 @@ class StudyBuilder:
         inputs: Inputs = {"vocabulary": self.vocabulary(arm)}
         inputs |= {f"shards.{code}": one for code, one in shards.items()}
         if arm.code_switching:
-            for pair, entries in self._dictionaries().items():
-                inputs[f"dictionary.{pair}"] = entries
+            builtin = Step("builtin-dictionary", dict(zip(("source", "target"), self.languages, strict=True)))
+            train = builtin if self.data.is_builtin else self.data.dictionary[self.pair]["train"]
+            inputs[f"dictionary.{self.pair}"] = train
         moments = trained and self.keeps_moments and arm.languages == "both"
         if "device" not in execution and self.scale.recipe == "fast-paper":
             execution = {**execution, "compile": "auto"}
@@ -446,14 +440,8 @@ class StudyBuilder:
             execution=execution,
             title=f"pretrain {self.pair} {name}, seed {seed}" if trained else f"untrained {self.pair} {name}",
             heavy=(ENCODER, MOMENTS),
-            tokens=_tokens(config) if trained else 0,
+            tokens=_steps(config) * tokens_per_step(config) if trained else 0,
         )
-
-    def _dictionaries(self) -> Inputs:
-        if self.data.is_builtin:
-            step = Step("builtin-dictionary", {"source": self.languages[0], "target": self.languages[1]})
-            return {self.pair: step}
-        return {self.pair: self.data.dictionary[self.pair]["train"]}
 
     # --- measurements of an encoder ---
 
@@ -507,7 +495,10 @@ class StudyBuilder:
 
     def tokens_per_step(self, encoder: Step) -> int:
         """Tokens that a pretraining reads in a step."""
-        return encoder.tokens // max(1, _steps_of(encoder))
+        from isoglot.pretrain.config import PretrainConfig
+
+        config = build_config(PretrainConfig, values=dict(encoder.settings["config"]))
+        return encoder.tokens // max(1, _steps(config))
 
     def pair_files(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
         """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
@@ -516,18 +507,9 @@ class StudyBuilder:
         found = files.get(self.pair) or files.get("-".join(reversed(self.languages)))
         return None if found is None else {f"{name}.{code}": file for code, file in found.items()}
 
-    # --- comparisons of arms ---
-
     def arm_encoder(self, name: str, seed: int) -> Step:
         """The encoder of an arm by name."""
         return self.encoder(name, self.recipe.arms[name], seed)
-
-
-def _factorial(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
-    """The cells of the factorial study, which are its arms."""
-    from isoglot.study.factorial.steps import cell_measurements
-
-    return cell_measurements(builder, seed)
 
 
 SENTENCE_KINDS = {
@@ -542,9 +524,10 @@ ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 
 def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
     """What compares encoders of several arms, by name."""
+    from isoglot.study.factorial.steps import cell_measurements
     from isoglot.study.figures import FIGURES
 
-    return {**FIGURES, "factorial": _factorial}
+    return {**FIGURES, "factorial": cell_measurements}
 
 
 # --- sizes ---
@@ -571,20 +554,6 @@ def _short_inputs(config: PretrainConfig, window: int) -> dict[str, int]:
 
 def _steps(config: PretrainConfig) -> int:
     return config.spending.steps(tokens_per_step(config)) or 1
-
-
-def _steps_of(encoder: Step) -> int:
-    from isoglot.pretrain.config import PretrainConfig
-
-    return _steps(build_config(PretrainConfig, values=dict(encoder.settings["config"])))
-
-
-def _tokens(config: PretrainConfig) -> int:
-    return _steps(config) * tokens_per_step(config)
-
-
-def _text_size(files: tuple[SourceFile, ...]) -> int:
-    return sum(_file_size(file.path, file.sha256) for file in files)
 
 
 @cache

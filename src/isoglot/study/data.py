@@ -177,7 +177,9 @@ def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | P
 
     def texts(name: str) -> dict[str, tuple[SourceFile, ...]]:
         return {
-            language_code(code): tuple(_source(folder, one, file) for one in _listed(value))
+            language_code(code): tuple(
+                _source(folder, one, file) for one in (value if isinstance(value, list) else [value])
+            )
             for code, value in table(name).items()
         }
 
@@ -220,10 +222,6 @@ def pair_name(text: str) -> str:
             f"{shown(text)} is not a pair of languages", remedy="write it as en-de", code="config.malformed-option"
         )
     return "-".join(codes)
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _source(folder: Path, value: object, file: str | Path | None) -> SourceFile:

@@ -1,6 +1,4 @@
-"""A released encoder that a study measures instead of pretraining one.
-
-Steps of studies on all languages at once: encoders and static vectors, and shifts from language to language.
+"""Steps of studies on all languages at once: encoders and static vectors, and shifts from language to language.
 
 The first language is the one that dictionaries begin from and that tasks are learned in; English in Liu et al. (2020).
 """
@@ -358,8 +356,6 @@ MEASURES: dict[str, Callable[[MultilingualBuilder, str, ArmConfig, int], Iterato
 
 
 def _title(encoder: Step | SourceFile) -> str:
-    from pathlib import Path
-
     return encoder.title if isinstance(encoder, Step) else Path(encoder.path).name
 
 

@@ -79,8 +79,8 @@ KINDS = {
     "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
     "emergence": Kind(1, "isoglot.study.kinds.sentences:follow", seconds=20),
     "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
-    "twin-text": Kind(1, "isoglot.study.kinds.twins:write_text", seconds=10, on_cpu=True),
-    "twin-retrieval": Kind(1, "isoglot.study.kinds.twins:retrieve", seconds=10),
+    "twin-text": Kind(1, "isoglot.study.factorial.steps:write_text", seconds=10, on_cpu=True),
+    "twin-retrieval": Kind(1, "isoglot.study.factorial.steps:retrieve", seconds=10),
 }
 """Every kind of step."""
 RESUMABLE = ("pretrain",)

@@ -318,9 +318,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
         for other in studies[:number]:
             _check_fit(other, one)
     steps = {key: step for study in studies for key, step in study.steps.items()}
-    measurements = {
-        (one.step.key, tuple(sorted(one.at.items()))): one for study in studies for one in study.measurements
-    }
+    measurements = {one.place: one for study in studies for one in study.measurements}
     about = {
         **studies[0].about,
         "pairs": list(dict.fromkeys(pair for study in studies for pair in study.about["pairs"])),

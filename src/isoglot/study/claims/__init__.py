@@ -56,12 +56,12 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.study.claims.evidence import Claim as Claim
-    from isoglot.study.claims.expected_numbers import Difference as Difference
-    from isoglot.study.claims.expected_numbers import against as against
-    from isoglot.study.claims.expected_numbers import expected as expected
     from isoglot.study.claims.printed_numbers import paper_numbers as paper_numbers
+    from isoglot.study.claims.verdicts import Difference as Difference
     from isoglot.study.claims.verdicts import Verdict as Verdict
+    from isoglot.study.claims.verdicts import against as against
     from isoglot.study.claims.verdicts import claims_of as claims_of
+    from isoglot.study.claims.verdicts import expected as expected
     from isoglot.study.claims.verdicts import verdict_table as verdict_table
     from isoglot.study.claims.verdicts import verify as verify
 

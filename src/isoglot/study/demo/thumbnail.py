@@ -333,8 +333,9 @@ class ArmTraining:
             "arm": asdict(arm),
         }
         former = _former(out, arm)
-        self.codes = ("en", _code(arm))
-        language = _twin_language(arm, config)
+        self.codes = ("en", twin_code(twin_code("en", "order") if arm.reversed else "en", "shift"))
+        order, anchors = ("mirrored" if arm.reversed else "same"), (config.anchor_share if arm.kept else 0.0)
+        language = TwinLanguage(order=order, anchors=anchors)
         self.probe = TwinProbe(self.codes, paired(held_out(config.test_sentences, seed), language))
         self.run: Pretrained | None = None
         self.found: ArmResult | None = None
@@ -416,14 +417,6 @@ def _training(arm: Arm, seed: int, budget: str) -> PretrainConfig:
     training = pair_training(plan, budget=budget, seed=seed, random_from=random_from)
     log = training.log.model_copy(update={"peak": "off"})  # it would be measured anew for every slice
     return training.model_copy(update={"log": log})
-
-
-def _code(arm: Arm) -> str:
-    return twin_code(twin_code("en", "order"), "shift") if arm.reversed else twin_code("en", "shift")
-
-
-def _twin_language(arm: Arm, config: ThumbnailConfig) -> TwinLanguage:
-    return TwinLanguage(order="mirrored" if arm.reversed else "same", anchors=config.anchor_share if arm.kept else 0.0)
 
 
 def _former(out: Path, arm: Arm) -> dict[str, Any]:

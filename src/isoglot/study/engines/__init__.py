@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,12 +16,14 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.core.progress import Progress, Task
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
 
+PARENT = "ISOGLOT_PARENT_PROCESS"
+_TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT")
 EngineName = Literal["local", "slurm", "ray"]
 """local: processes of this machine; slurm: jobs of a SLURM cluster; ray: tasks of a Ray cluster."""
 Keep = Literal["all", "packed", "results"]
@@ -215,3 +220,23 @@ def run_study(
     result: RunResult = run(study, options, progress=progress, say=say)
     result.seconds = time.monotonic() - start
     return result
+
+
+# --- processes that a study starts ---
+
+
+def child_environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a process to start: ours without the traces of ``torchrun``, and who its parent is."""
+    kept = {name: value for name, value in os.environ.items() if name not in _TORCHRUN}
+    return {**kept, **(changes or {}), PARENT: str(os.getpid())}
+
+
+def end_with_parent() -> None:
+    """End when the process that started this one does, even if that is killed; Linux only."""
+    with contextlib.suppress(OSError, AttributeError):
+        import ctypes
+
+        set_death_signal = 1
+        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
+        if str(os.getppid()) != os.environ.get(PARENT, str(os.getppid())):  # it has ended before
+            os._exit(1)

@@ -22,8 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT
-from isoglot.study.engines import RunOptions, RunResult, StepQueue
-from isoglot.study.engines.child_process import child_environment
+from isoglot.study.engines import RunOptions, RunResult, StepQueue, child_environment
 from isoglot.study.steps import RESUMABLE
 
 if TYPE_CHECKING:

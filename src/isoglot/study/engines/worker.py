@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError, StorageError, one_line
-from isoglot.study.engines.child_process import end_with_parent
+from isoglot.study.engines import end_with_parent
 from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import Paused
 from isoglot.study.study import Study

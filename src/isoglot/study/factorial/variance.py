@@ -187,7 +187,7 @@ def analyze(table: BlockedTable, *, seed: int = 0, resamples: int = RESAMPLES) -
     _, *others = sums_of_squares(table.values_CB, bases)
     residual, block, total = map(float, others)
     rest = [(BLOCK, blocks - 1, block), (RESIDUAL, (cells - 1) * (blocks - 1), residual)]
-    if not _orthogonal(bases):
+    if any(abs(one.T @ other).max() >= 1e-9 for one, other in combinations(bases.values(), 2)):
         rest.insert(0, (OVERLAP, 0, total - block - residual - sum(term.sum_squares for term in terms)))
     terms += [
         Term(name=name, freedom=freedom, sum_squares=square, eta=_ratio(square, total, empty=0.0))
@@ -275,10 +275,6 @@ def term_bases(table: BlockedTable) -> dict[str, np.ndarray]:
     every = _span([_indicators(table, term) for term in terms], len(table.cells))
     bases[HIGHER] = _beyond(np.eye(len(table.cells)), every)
     return {name: basis for name, basis in bases.items() if basis.shape[1]}
-
-
-def _orthogonal(bases: Mapping[str, np.ndarray]) -> bool:
-    return all(abs(one.T @ other).max() < 1e-9 for one, other in combinations(bases.values(), 2))
 
 
 def _indicators(table: BlockedTable, factors: tuple[str, ...]) -> np.ndarray:

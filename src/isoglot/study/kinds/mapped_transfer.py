@@ -16,8 +16,6 @@ from isoglot.study.numbers import Number, resampled_ratios, share_number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
     from isoglot.align import Bitext
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
@@ -123,18 +121,14 @@ def transfer_mapped(work: Work) -> list[Number]:
 def _numbers(done: MapTransfer, measure: str, items: dict[str, str], depth: int) -> Iterator[Number]:
     """Scores of the language that was trained on, of the other as it is, and of the other mapped, by layer."""
     for line in done.lines:
-        counts_SN2 = list(_counts(done, line.layer, f"{line.language}/{line.arm}/"))
+        points = [point.ratios for point in done.points if point.facts["layer"] == line.layer]
+        prefix = f"{line.language}/{line.arm}/"
+        counts_SN2 = [some for ratios in points for name, some in ratios.items() if name.startswith(prefix)]
         at: dict[str, Coordinate] = {"language": line.language, "layer": line.layer, "depth": depth}
         if line.arm == "mapped":
             at["map"] = "procrustes"
         tested = items[line.language]
         yield Number(measure, line.estimate.value, at, resampled_ratios(counts_SN2, tested), tested)
-
-
-def _counts(done: MapTransfer, layer: int, prefix: str) -> Iterator[np.ndarray]:
-    for point in done.points:
-        if point.facts["layer"] == layer:
-            yield from (counts for name, counts in point.ratios.items() if name.startswith(prefix))
 
 
 def _bitext(work: Work) -> Bitext:

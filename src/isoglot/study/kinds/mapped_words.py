@@ -83,7 +83,8 @@ def map_contexts(work: Work) -> list[Number]:
     from isoglot.represent import word_types
 
     languages, fasttext, settings = step_languages(work), _fasttext(work), work.settings
-    asked = [{(entry.source, entry.target)[side] for entry in _every_entry(work)} for side in (0, 1)]
+    entries = [entry for split in ("train", "test") for entry in _entries(work, split) or ()]
+    asked = [{(entry.source, entry.target)[side] for entry in entries} for side in (0, 1)]
     types = []
     for side, (name, language) in enumerate(zip(("encoder", "other"), languages, strict=True)):
         words = fasttext[side].words
@@ -148,10 +149,6 @@ def _fasttext(work: Work) -> list[Vectors]:
 def _entries(work: Work, split: str) -> list[Entry] | None:
     path = work.inputs.get(f"dictionary.{split}")
     return None if path is None else read_entries(path)
-
-
-def _every_entry(work: Work) -> list[Entry]:
-    return [entry for split in ("train", "test") for entry in _entries(work, split) or ()]
 
 
 def _sentences(work: Work, language: str, name: str, count: int | None) -> list[list[str]]:

@@ -1,7 +1,4 @@
-"""Pretraining by several processes that train as one, each on a GPU of its own: ``torchrun`` inside a step.
-
-Step that pretrains an encoder.
-"""
+"""Step that pretrains an encoder: in this process, or by several that train as one, each on a GPU (``torchrun``)."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json, write_text
-from isoglot.study.engines.child_process import child_environment, end_with_parent
+from isoglot.study.engines import child_environment, end_with_parent
 from isoglot.study.kinds.step_inputs import read_entries
 from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
 from isoglot.study.numbers import Number

@@ -88,7 +88,9 @@ def paper_table(study: Study) -> Table | None:
     for arm in [*table["arms"], *(arm for arm in titles if arm not in table["arms"])]:
         row: dict[str, Any] = {"arm": titles.get(arm, arm)}
         for task in tasks:
-            row |= _theirs(table, arm, task, shared) | _ours(here, arm, task)
+            row |= _ours(here, arm, task)
+            if arm in table["arms"]:
+                row[f"{task}_paper"] = _printed_mean(table, arm, task, shared)
         if len(row) > 1:
             rows.append(row)
     columns = [Column("arm"), *_beside(tasks, ".1f")]
@@ -196,10 +198,6 @@ def printed_difference(
 def _printed_mean(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]) -> float:
     places = [table["languages"].index(code) for code in languages]
     return float(sum(table["arms"][arm][task][place] for place in places) / len(places))
-
-
-def _theirs(table: dict[str, Any], arm: str, task: str, languages: Sequence[str]) -> dict[str, float]:
-    return {f"{task}_paper": _printed_mean(table, arm, task, languages)} if arm in table["arms"] else {}
 
 
 # --- the study's ---

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from isoglot.study.claims import Difference, Verdict
     from isoglot.study.numbers import Number, Numbers
-    from isoglot.study.steps import SourceFile, Step
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
@@ -205,20 +204,15 @@ def about_study(study: Study) -> str:
 
 def _data_words(study: Study) -> str:
     """The text that a study has read and how it was tested, in a few words."""
-    files = {name: file for step in study.steps.values() for name, file in _named_files(step)}
+    every = [(step.kind, name, file) for step in study.steps.values() for name, file in step.files.items()]
+    files = {
+        Path(file.path).name: file for kind, name, file in every if kind == "cut-text" and name.startswith("text.")
+    }
     texts = [f"{name} ({file.key[:8]})" for name, file in files.items()]
-    every = [one for step in study.steps.values() for one in step.files.items()]
-    tests = {file.key for name, file in every if name != "encoder"}
-    tests -= {file.key for file in files.values()}
+    tests = {file.key for _, name, file in every if name != "encoder"} - {file.key for file in files.values()}
     if not texts:
         return "built-in languages" + (f" and {len(tests)} files" if tests else "")
     return f"text {', '.join(texts)}" + (f", {len(tests)} test files" if tests else "")
-
-
-def _named_files(step: Step) -> list[tuple[str, SourceFile]]:
-    if step.kind != "cut-text":
-        return []
-    return [(Path(file.path).name, file) for name, file in step.files.items() if name.startswith("text.")]
 
 
 def study_verdicts(study: Study) -> list[Verdict]:
@@ -302,6 +296,9 @@ def run_table(study: Study) -> Table:
     seconds = sum(record.get("seconds", 0.0) for record in records)
     training = sum(record.get("seconds", 0.0) for record in records if record["kind"] == "pretrain")
     counts = study.counts()
+    names = ("isoglot", "torch", "numpy", "python")
+    found = [record.get("versions", {}) for record in records]
+    versions = [", ".join(f"{name} {one[name]}" for name in names if name in one) for one in found]
     rows = {
         "recipe": ", ".join([str(study.about.get("recipe")), *study.about.get("includes", [])]),
         "scale": study.about.get("scale"),
@@ -312,8 +309,8 @@ def run_table(study: Study) -> Table:
         "training steps": " to ".join(f"{count:,}" for count in dict.fromkeys([*steps[:1], *steps[-1:]])),
         "steps of the study": ", ".join(f"{count} {status}" for status, count in counts.items()),
         "time": f"{duration(seconds)} over all steps, {duration(training)} of it training",
-        "devices": ", ".join(dict.fromkeys(_machine(record) for record in records)),
-        "versions": "; ".join(dict.fromkeys(_versions(record) for record in records)),
+        "devices": ", ".join(dict.fromkeys(f"{one.get('device', '')} ({one.get('platform', '')})" for one in records)),
+        "versions": "; ".join(dict.fromkeys(versions)),
         "began": min((record["started"] for record in records), default=""),
     }
     cells = [{"what": what, "value": str(value)} for what, value in rows.items() if value not in (None, "")]
@@ -329,12 +326,3 @@ def file_table(study: Study) -> Table:
 
 def _of_training(study: Study, measure: str = "training_tokens") -> list[Number]:
     return [one for one in study.numbers().select(measure, variant=None) if one.value]
-
-
-def _machine(record: dict[str, Any]) -> str:
-    return f"{record.get('device', '')} ({record.get('platform', '')})"
-
-
-def _versions(record: dict[str, Any]) -> str:
-    versions = record.get("versions", {})
-    return ", ".join(f"{name} {versions[name]}" for name in ("isoglot", "torch", "numpy", "python") if name in versions)
