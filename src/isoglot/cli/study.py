@@ -194,7 +194,7 @@ def run(
     cluster: Cluster,
     output: Output,
 ) -> None:
-    """Run every step of a study that is not there yet. It may be killed at any moment; the same command goes on.
+    """Run every step of a study that is not there yet. It may be killed at any moment; the same command resumes.
 
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
     """
@@ -233,7 +233,7 @@ def step(
 ) -> None:
     """Compute one step whose inputs are there; what jobs of a cluster call.
 
-    The exit code is 75 if the step has paused, at a signal or after --stop-after: the same command goes on.
+    The exit code is 75 if the step has paused, at a signal or after --stop-after: the same command resumes.
     """
     from isoglot.core.errors import IsoglotError
     from isoglot.study.engines.local import run_step

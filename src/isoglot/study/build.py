@@ -48,7 +48,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOptions:
-    """What a user asks for beside the recipe.
+    """Options of a user beside the recipe.
 
     Attributes:
         scale: Name of the scale; None: the recipe's, or ``hour`` with text and ``nano`` without.
@@ -244,7 +244,7 @@ class StudyBuilder:
                 yield from pair_measures()[measure](self, seed)
 
     def _missing(self, arm: ArmConfig) -> str | None:
-        """What an arm needs and there is not."""
+        """Name the data that an arm needs and the study does not have; None if nothing is missing."""
         if arm.text != "same" and not self.data.is_builtin and self.languages[1] not in self.data.other_text:
             return f"no text of {self.languages[1]} from another domain (--other-text)"
         if arm.code_switching and not self.data.is_builtin and "train" not in self.data.dictionary.get(self.pair, {}):
@@ -275,7 +275,7 @@ class StudyBuilder:
     def _all_measured(
         self, encoder: Step, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
     ) -> Iterator[Measurement]:
-        """All that the recipe measures of an encoder of both languages."""
+        """Every measure of the recipe, on an encoder of both languages."""
         for measure in self.recipe.measures:
             if measure in ARM_MEASURES and arm.languages == "both":
                 yield from self._measured(measure, encoder, at, seed)
@@ -294,7 +294,7 @@ class StudyBuilder:
             self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
 
     def _unmeasured(self, measure: str) -> str:
-        """Why there is no step for a measure."""
+        """Reason that there is no step for a measure."""
         if measure not in TASKS:
             return f"no parallel sentences of {self.pair} (--parallel {self.pair}=FILE)"
         if TASKS[measure] not in self.scale.tasks:
@@ -523,7 +523,7 @@ ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 
 
 def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
-    """What compares encoders of several arms, by name."""
+    """Measures that compare encoders of several arms, by name."""
     from isoglot.study.factorial.steps import cell_measurements
     from isoglot.study.figures import FIGURES
 

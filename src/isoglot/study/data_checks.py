@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoglot.text.cleaning.segmentation import Method
 
 MOST_EPOCHS = 1000
-"""How often a text may be read; more is a mistake in the budget or in the text."""
+"""Most epochs over a text; more is a mistake in the budget or in the text."""
 WHOLE = 20_000_000
 """Bytes up to which a file is read to its end; of a larger one the first :data:`FIRST` records are read."""
 FIRST = 1000

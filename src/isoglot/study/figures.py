@@ -244,4 +244,4 @@ FIGURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {
     "figure6": figure6,
     "figure7": figure7,
 }
-"""What each figure measures, by name."""
+"""Functions that plan the measurements of a figure, by name."""

@@ -92,7 +92,7 @@ class System(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as ``encoder-200000-20``."""
+        """Name of the system, such as ``encoder-200000-20``."""
         return "-".join(map(str, self.at.values()))
 
 
@@ -352,7 +352,7 @@ MEASURES: dict[str, Callable[[MultilingualBuilder, str, ArmConfig, int], Iterato
     "steering": _steering,
     "shift": _shift,
 }
-"""What is measured on encoders of all languages, by name."""
+"""Functions that plan measurements of encoders of all languages, by name."""
 
 
 def _title(encoder: Step | SourceFile) -> str:

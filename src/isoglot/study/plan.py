@@ -1,4 +1,4 @@
-"""What a study will take, before anything runs: steps, tokens, time, disk, and test data in the training text.
+"""Estimates of a study before anything runs: steps, tokens, time, disk, and test data in the training text.
 
 Times are estimates: training is timed for a few steps on this device, on random tokens; other steps take what steps of
 their kind have taken in the study's folder, or a rule of thumb. A study that runs is estimated from its own speed.
@@ -58,7 +58,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
-    """What a study will take."""
+    """Estimate of a study."""
 
     recipe: str
     scale: str
@@ -70,7 +70,7 @@ class StudyPlan:
     memory_gigabytes: float
     """Most memory of a training step, estimated."""
     in_text: tuple[str, ...] = field(default=())
-    """Test data found in the training text, in words."""
+    """Test data found in the training text, one sentence each."""
 
     @property
     def seconds(self) -> float:
@@ -173,7 +173,7 @@ def estimate(
 
 
 def _small(tokens: int) -> float:
-    """How much less than at scale ``hour`` small studies have to test and to write."""
+    """Factor on times and sizes at scale ``hour`` for smaller studies."""
     return min(1.0, tokens / 1e8 + 0.02)
 
 
@@ -198,7 +198,7 @@ class TimeLeft:
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """Where every step of a study stands, and the time left."""
+    """Status of every step of a study, and the time left."""
 
     about: dict[str, Any]
     states: list[StepState]
@@ -206,7 +206,7 @@ class StudyStatus:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many steps stand where."""
+        """Number of steps by status."""
         return Counter(one.status for one in self.states)
 
     def as_dict(self) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class StudyStatus:
 
 
 def study_status(study: Study) -> StudyStatus:
-    """Where a study stands, with the jobs that a cluster has for it."""
+    """Status of a study, with its jobs in the queue of a cluster."""
     from isoglot.study.engines.slurm import queued_jobs
 
     return StudyStatus(study.about, study.states(queued_jobs(study)), time_left(study))
@@ -435,7 +435,7 @@ def training_speed(config: PretrainConfig, vocabulary_size: int, device: str) ->
 
 
 def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str]:
-    """Test data that is found in the training text, in words; what was looked through before is not read again."""
+    """Find test data in the training text; counts of earlier calls are cached."""
     found: dict[tuple[str, str], int] = {}
     for step in built.steps:
         if step.kind != "cut-text":
@@ -471,7 +471,7 @@ def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str
 
 
 def cache_folder() -> Path:
-    """Where training speeds and counts of test sentences are kept for the next plan: one small file each.
+    """Folder of training speeds and counts of test sentences, cached for the next plan: one small file each.
 
     ``$XDG_CACHE_HOME/isoglot/plan``, else ``~/.cache/isoglot/plan``. They may be removed at any time.
     """
@@ -479,7 +479,7 @@ def cache_folder() -> Path:
 
 
 def recall(key: Mapping[str, Any]) -> Any | None:  # noqa: ANN401 - what was kept, as JSON has it
-    """What was kept under a key; None if nothing was, or it cannot be read."""
+    """The value cached under a key; None if there is none, or it cannot be read."""
     with suppress(IsoglotError, OSError):
         path = _path(key)
         if path.exists():
@@ -488,7 +488,7 @@ def recall(key: Mapping[str, Any]) -> Any | None:  # noqa: ANN401 - what was kep
 
 
 def keep(key: Mapping[str, Any], value: Any) -> None:  # noqa: ANN401 - anything that JSON can hold
-    """Keep a value under a key; where nothing can be written it is measured again the next time."""
+    """Cache a value under a key; if it cannot be written, it is measured again the next time."""
     with suppress(IsoglotError, OSError):
         writable_folder(cache_folder())
         write_sealed(_path(key), {"key": dict(key), "value": value})

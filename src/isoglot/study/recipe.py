@@ -19,10 +19,10 @@ ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emerge
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
 similarity: CKA; emergence: the last two over training."""
 PairMeasure = Literal["figure4a", "figure4b", "figure5", "figure6", "figure7", "factorial"]
-"""What compares encoders of several arms: figures of Wu et al. (2020); factorial brings its own arms, on twins of
-English."""
+"""Measures that compare encoders of several arms: figures of Wu et al. (2020); factorial has arms of its own, on twins
+of English."""
 MultilingualMeasure = Literal["data-size", "steering", "shift"]
-"""What is measured on an encoder of all languages. data-size: word retrieval and NLI beside static vectors, by size of
+"""Measures of an encoder of all languages. data-size: word retrieval and NLI beside static vectors, by size of
 the text and length of the input; steering: token translation by a shift; shift: NLI with a shift."""
 
 
@@ -65,7 +65,7 @@ class ArmConfig(Config):
 
 
 class StudyRecipe(Config):
-    """What a study trains and measures."""
+    """Arms and measures of a study."""
 
     title: str
     """what the study shows"""
@@ -115,7 +115,7 @@ class StudyRecipe(Config):
 
 
 class TaskScale(Config):
-    """How a task is fine-tuned at a scale."""
+    """Settings of a task at a scale."""
 
     recipe: str = "default"
     """recipe of isoglot transfer"""
@@ -130,7 +130,7 @@ class TaskScale(Config):
 
 
 class ScaleConfig(Config):
-    """How large a study is."""
+    """Size of a study."""
 
     meaning: str
     """what it is for"""
@@ -186,7 +186,7 @@ class ScaleConfig(Config):
 
 
 def study_names() -> list[str]:
-    """Names of the recipes that come with isoglot."""
+    """Names of the built-in recipes."""
     return recipe_names("study")
 
 

@@ -1,4 +1,4 @@
-"""Who computes a step: a lock on this machine, and a file with a heartbeat that other machines see.
+"""Ownership of a step: a lock on this machine, and a file with a heartbeat that other machines see.
 
 The lock of the system (``flock``) ends with its process, however that ends, but shared disks of clusters often do not
 show it to other nodes. So the owner of a step also writes ``.KEY.owner`` beside the step's folder and touches it every
@@ -69,7 +69,7 @@ def owned(folder: Path) -> Iterator[None]:
 
 
 def owner_of(folder: Path) -> str | None:
-    """Where a step is being computed, in words; None if nowhere."""
+    """Machine and process that compute a step; None if none does."""
     file = _file(folder)
     if not file.exists():
         return None
@@ -134,7 +134,7 @@ def _is_locked(folder: Path) -> bool:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """What the file says; nothing if it is gone or just being written."""
+    """Content of the file; empty if it is gone or being written."""
     with suppress(OSError, ValueError):
         found = json.loads(file.read_text(encoding="utf-8"))
         if isinstance(found, dict):

@@ -127,7 +127,7 @@ class Step:
         inputs: Other steps and files that it reads, by name.
         execution: Settings that do not change the result, such as how often a checkpoint is written; not part of the
             key.
-        title: What the step does, for people.
+        title: Description of the step.
         heavy: Files and folders of the payload that may be removed once every step that reads them is done.
         tokens: Tokens of text that a training step reads, for estimates.
         planned_key: Key that the plan of an earlier version of isoglot has for it; empty: the key that it has now.
@@ -233,7 +233,7 @@ def ordered(targets: Sequence[Step]) -> list[Step]:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What a step's function is given.
+    """Arguments of a step's function.
 
     Attributes:
         settings: The step's settings.
@@ -245,7 +245,7 @@ class Work:
         processes: How many processes train as one, each on a GPU of its own.
         deadline: Moment of ``time.monotonic`` after which the work should stop with :class:`Paused`; None: never.
         progress: Progress reporter.
-        say: Told what the user should know.
+        say: Receives messages for the user.
         cache: Kept by a worker from step to step, for data that several steps read.
     """
 
@@ -269,13 +269,13 @@ class Work:
                 yield rest, path
 
     def cached(self, key: Any, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is made
-        """What was made under a key before, or is made now."""
+        """The object cached under a key, made if there is none."""
         if key not in self.cache:
             self.cache[key] = make()
         return self.cache[key]
 
 
-class Paused(Exception):  # noqa: N818 - not an error: the work goes on later
+class Paused(Exception):  # noqa: N818 - not an error: the work resumes later
     """Raised by a step's function that stopped at its deadline and can be resumed."""
 
 

@@ -76,20 +76,20 @@ class Store:
         return f"Store({str(self.root)!r})"
 
     def folder(self, key: str) -> Path:
-        """Where the payload of a step is, or will be."""
+        """Folder of a step's payload, which may not exist yet."""
         return self.steps / key
 
     def _work(self, key: str) -> Path:
         return self.steps / f".{key}.work"
 
     def scratch(self, key: str) -> Path:
-        """Where an attempt that runs or was interrupted has its checkpoints and logs."""
+        """Folder of checkpoints and logs of an attempt that runs or was interrupted."""
         return self._work(key) / "scratch"
 
     # --- what is there ---
 
     def record(self, key: str) -> dict[str, Any] | None:
-        """What ``step.json`` says; None if the step is not done.
+        """Content of ``step.json``; None if the step is not done.
 
         Raises:
             CorruptFileError: It was altered.
@@ -107,11 +107,11 @@ class Store:
         return record is not None and not record["dropped"]
 
     def is_begun(self, key: str) -> bool:
-        """Whether an attempt has left files to go on with, or is running."""
+        """Whether an attempt is running, or has left files to resume from."""
         return self._work(key).exists()
 
     def owner(self, key: str) -> str | None:
-        """Where the step is being computed now, in words; None if nowhere."""
+        """Machine and process that compute the step now; None if none does."""
         return owner_of(self.folder(key))
 
     def numbers(self, key: str) -> Numbers:
@@ -319,7 +319,7 @@ class Store:
         return [path for path in (self.folder(step.key) / name for name in step.heavy) if path.exists()]
 
     def sweep(self) -> None:
-        """Remove what killed processes left of steps that are done."""
+        """Remove files that killed processes left behind, of steps that are done."""
         for path in (*self.steps.glob(".*.work"), *self.steps.glob(".*.owner"), *self.steps.glob(".*.lock")):
             key = path.name[1:].rpartition(".")[0]
             with suppress(StepTakenError):

@@ -36,7 +36,7 @@ _FORM = {"about": dict, "steps": dict, "files": dict, "measurements": [dict], "l
 
 @dataclass(frozen=True)
 class StepState:
-    """Where a step of a study stands."""
+    """Status of a step."""
 
     step: Step
     status: Status
@@ -51,7 +51,7 @@ class Study:
 
     Args:
         out: The study's folder.
-        about: What is studied, for people: recipe, scale, pairs, seeds.
+        about: Description of the study: recipe, scale, pairs, seeds.
         steps: Every step, inputs first.
         measurements: Steps whose numbers belong to the study.
         left_out: What could not be planned, and why.
@@ -189,7 +189,7 @@ class Study:
         return [step for key, step in self.steps.items() if key in wanted]
 
     def states(self, queued: Mapping[str, str] | None = None) -> list[StepState]:
-        """Where every step stands, inputs first.
+        """Status of every step, inputs first.
 
         Args:
             queued: Steps that a cluster has jobs for, and the jobs, by key.
@@ -230,7 +230,7 @@ class Study:
         return found[0]
 
     def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
-        """How many steps stand where."""
+        """Number of steps by status."""
         return Counter(state.status for state in self.states(queued))
 
     def numbers(self) -> Numbers:
@@ -251,7 +251,7 @@ class Study:
         ]
 
     def drop_unneeded(self, done: Iterable[str], *, packed: bool = False) -> None:
-        """Remove heavy files that no step has to read any more; those that another process is at stay for now.
+        """Remove heavy files that no step has to read any more; those that another process holds stay for now.
 
         Args:
             done: Keys of steps that need not run.
@@ -375,7 +375,7 @@ def _said(value: object) -> str:
 
 
 def _about(built: BuiltStudy) -> dict[str, Any]:
-    """What is studied, for people."""
+    """Description of the study: recipe, scale, pairs, seeds."""
     return {
         "recipe": built.names[0],
         "title": built.recipes[0].title,

@@ -269,7 +269,7 @@ class Evidence:
         return float((trained - floor)[0])
 
     def learned(self, arm: str, languages: Sequence[str]) -> dict[str, Any]:
-        """How much an encoder has learned, as options of a part: at floor with a perplexity above a tenth of its ids.
+        """Headroom of an encoder, as options of a part: at floor with a perplexity above a tenth of its ids.
 
         The floor is guessing among the ids that a language has: the headroom is how far dev loss is below that, in
         nats, on average over languages. It is no test item, so it counts neither as read nor as missing.
@@ -399,7 +399,7 @@ def in_words(cell: Cell) -> str:
 
 
 def _pool_of(number: Number) -> Cell:
-    """Where the residuals of a number are pooled: all arms at its other coordinates."""
+    """The pool of a number's residuals: all arms at its other coordinates."""
     there = {name: value for name, value in number.at.items() if name not in {"arm", "seed", "depth"}}
     return number.measure, frozenset(there.items())
 

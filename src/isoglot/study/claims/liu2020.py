@@ -256,13 +256,13 @@ def _headroom(e: Evidence, measure: str, systems: Mapping[str, Mapping[str, Any]
 
 
 def _learned(e: Evidence) -> dict[str, Any]:
-    """How much the encoder has learned of all languages, as options of a part."""
+    """Headroom of the encoder over all languages, as options of a part."""
     cells = e.index.names.get(("perplexity", frozenset({"arm", "language"})), [])
     return e.learned(ENCODER, sorted({str(dict(at)["language"]) for _, at in cells}))
 
 
 def _undefined(e: Evidence, layer: int | None = None) -> str:
-    """Why there is no convert rate although tokens were decoded, for the reason of a claim that was not run."""
+    """Reason that there is no convert rate although tokens were decoded; empty if none were."""
     measured = any(
         layer in (None, dict(at)["layer"])
         for _, at in e.index.names.get(("outside_share", frozenset({"alpha", "layer", "source", "target"})), [])

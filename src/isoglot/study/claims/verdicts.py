@@ -242,7 +242,7 @@ def _notes(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _reason(judged: Judged, outcome: Outcome) -> str:
-    """Why a claim is undecided or was not run."""
+    """Reason that a claim is undecided or was not run; empty if it is decided."""
     if outcome == "not run":
         missing = list(judged.evidence.missing)
         more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
@@ -318,7 +318,7 @@ def expected(
 
 
 def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequence[Verdict] = ()) -> list[Difference]:
-    """What differs from the expected numbers by more than the intervals allow.
+    """Differences from the expected numbers beyond the intervals.
 
     A difference is tested with the standard errors of both sides, at 95 % over all numbers together (Bonferroni).
     Numbers that have none must be equal. Numbers that were not expected are not compared.

@@ -340,7 +340,7 @@ def _languages(e: Evidence, task: str, *arms: str) -> list[str]:
 
 
 def _role(e: Evidence, role: str, languages: Sequence[str], measure: str) -> list[str]:
-    """Those of the languages that are near, in the middle or distant."""
+    """The languages that have a role: near, middle or distant."""
     found = [language for language in languages if language in ROLES[role]]
     if not found:
         e.absent(f"{measure} in a {role} language ({' or '.join(ROLES[role])})")

@@ -1,4 +1,4 @@
-"""What the encoder of the package knows of real languages, in half a minute: sentences shifted, translations found."""
+"""A look at the bundled encoder: English sentences shifted into other languages, and translations found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SENTENCES = (
     "The children play with the dog in the street.",
     "We have a new house in the old city.",
 )
-"""What is shifted, in English."""
+"""English sentences that are shifted."""
 ALPHA = 2.5
 TESTED = 150
 """Built-in sentences whose translations are looked for."""
@@ -29,7 +29,7 @@ TESTED = 150
 
 @dataclass(frozen=True)
 class RealLanguages:
-    """What was seen.
+    """Shifted sentences and retrieval scores of an encoder.
 
     Args:
         shifted: The sentences with a vector added, by the language they are shifted to.
@@ -84,7 +84,7 @@ def see_real_languages(
     known = own_known(model)
     if known is None:
         raise ConfigError(
-            f"{model} comes without means",
+            f"{model} has no language means",
             remedy="isoglot export MODEL DIR --format packed --means DIR",
             code="config.missing-data",
         )

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 RESULT = "result.json"
 SIZE = "size.json"
-"""What was chosen once for the machine, in the study's folder."""
+"""File with the size that was chosen for the machine."""
 FULL_TOKENS = 6_000_000
 """Tokens that each encoder reads, unless the machine is too slow."""
 MOST_SECONDS = 360.0
@@ -101,7 +101,7 @@ ARMS = (
 
 
 class ThumbnailConfig(Config):
-    """How large the study is."""
+    """Size of the demo's study."""
 
     sentences: int = Field(40_000, ge=1000)
     """sentences of running text a language"""
@@ -130,7 +130,7 @@ class ThumbnailConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """How well translations were found at one moment of the training."""
+    """Retrieval scores at one moment of training."""
 
     tokens: int
     """Tokens of text the encoder had seen."""
@@ -172,10 +172,10 @@ def run_thumbnail(
 ) -> tuple[list[ArmResult], ThumbnailSize]:
     """Train the encoders of all arms in turn, a slice of the budget each, and test them.
 
-    A former call with the same settings is gone on with; what it finished is not trained again.
+    An earlier call with the same settings is resumed; arms that it finished are not trained again.
 
     Returns:
-        What each arm came to, and the size of the study.
+        The result of each arm, and the size of the study.
 
     Raises:
         ConfigError: There is no such arm or device, or an arm's folder holds something else.
@@ -219,7 +219,7 @@ def train_in_turn(trainings: Sequence[ArmTraining], *, progress: Progress = SILE
 
 @dataclass(frozen=True, kw_only=True)
 class ThumbnailSize:
-    """How large the study is on this machine: chosen once, at the start."""
+    """Size of the study on this machine, chosen once at the start."""
 
     tokens: int
     """Tokens of text that each encoder reads."""
@@ -242,7 +242,7 @@ class ThumbnailSize:
 
 
 def _size(out: Path, config: ThumbnailConfig, *, seed: int, device: str) -> ThumbnailSize:
-    """The size that a former call with the same settings chose, or one chosen now and written down."""
+    """Return the size that an earlier call with the same settings chose, or choose and record one."""
     key = {"config": config.model_dump(mode="json", exclude={"arms"}), "seed": seed}
     if (out / SIZE).exists():
         found = read_sealed(out / SIZE, {"key": dict, "size": dict}, remedy="remove it, or name another --out")
@@ -306,7 +306,7 @@ class ArmTraining:
 
     Args:
         arm: The arm.
-        out: The folder; what a former call with the same settings left there is gone on with.
+        out: The folder; an earlier call with the same settings is resumed.
         config: How large the study is.
         size: As it was chosen on this machine.
         seed: Decides text, initial weights and their order.
@@ -375,13 +375,13 @@ class ArmTraining:
         self.step = self.run.position.step
 
     def result(self) -> ArmResult:
-        """What the arm came to, once it is trained; written to the folder."""
+        """Return the result of the trained arm, and write it to the folder."""
         if self.found is not None:
             return self.found
         if self.run is None or not self.run.finished:
             raise RuntimeError(f"{self.arm.name} is not trained")
         position = self.run.position
-        if not self.probe.last[0]:  # a former call measured last, and was ended before it wrote the result
+        if not self.probe.last[0]:  # an earlier call measured last, and ended before it wrote the result
             from isoglot.model.folder import open_encoder
 
             self.probe(open_encoder(self.out / "encoder" / "last").to(choose_device(self.device)), position.step)
@@ -402,7 +402,7 @@ class ArmTraining:
 
 
 def _moments(folder: Path, tokens_per_step: float) -> Iterator[Moment]:
-    """What the probe found on the way, from the log of the training."""
+    """Scores of the probe during training, from its log."""
     for line in (folder / METRICS).read_text(encoding="utf-8").splitlines():
         facts = json.loads(line)
         if facts["kind"] == "probe":
@@ -415,12 +415,12 @@ def _training(arm: Arm, seed: int, budget: str) -> PretrainConfig:
     plan = f"emb,pos,1-{SIZES['micro']['layers'] - 1},transform,softmax" if arm.plan == "below-top" else arm.plan
     random_from: RandomFrom = "vocabulary" if plan == "default" else "language"
     training = pair_training(plan, budget=budget, seed=seed, random_from=random_from)
-    log = training.log.model_copy(update={"peak": "off"})  # it would be measured anew for every slice
+    log = training.log.model_copy(update={"peak": "off"})  # it would be measured again for every slice
     return training.model_copy(update={"log": log})
 
 
 def _former(out: Path, arm: Arm) -> dict[str, Any]:
-    """What a former call wrote of an arm, with the result if it came to one; empty if there was no such call.
+    """Record of an arm that an earlier call wrote, with its result if it finished; empty if there was none.
 
     Raises:
         ConfigError: The folder holds something that is not of this arm, which must not be removed.
@@ -440,6 +440,6 @@ def _former(out: Path, arm: Arm) -> dict[str, Any]:
 
 
 def result_from_json(facts: dict[str, Any]) -> ArmResult:
-    """A result as it was before it was written down."""
+    """Read a result from its JSON form."""
     moments = tuple(Moment(tokens=one["tokens"], centered=tuple(one["centered"])) for one in facts["moments"])
     return ArmResult(**{**facts, "raw": tuple(facts["raw"]), "centered": tuple(facts["centered"]), "moments": moments})

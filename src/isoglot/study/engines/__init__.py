@@ -33,7 +33,7 @@ a packed copy of each encoder stays, a fifth of its size."""
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """What only engines of clusters use.
+    """Options of the engines of clusters.
 
     Attributes:
         partition: SLURM: the partition of the jobs.
@@ -52,7 +52,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How the steps of a study are run.
+    """Options for running the steps of a study.
 
     Attributes:
         device: ``auto``, ``cpu``, ``cuda`` …; auto takes every GPU there is.
@@ -97,7 +97,7 @@ class RunResult:
         if self.failed:
             parts.append(f"{len(self.failed)} failed")
         if self.stopped:
-            parts.append("time is up: the same command goes on")
+            parts.append("time is up: the same command resumes")
         return ", ".join(parts) + "."
 
 
@@ -109,7 +109,7 @@ class StepQueue:
         options: How it is run.
         steps: Steps that have to run, inputs first.
         task: Shows steps done.
-        say: Told what the user should know.
+        say: Receives messages for the user.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ def run_study(
         engine: What runs the steps.
         options: How.
         progress: Shows steps done.
-        say: Told what the user should know.
+        say: Receives messages for the user.
 
     Raises:
         ConfigError: An option is not for this engine, or the cluster is not there.

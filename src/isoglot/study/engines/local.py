@@ -52,7 +52,7 @@ def run_local(
         study: The study, whose plan is on disk.
         options: How.
         progress: Shows steps done.
-        say: Told what the user should know.
+        say: Receives messages for the user.
 
     Raises:
         ConfigError: There are not as many GPUs.
@@ -75,7 +75,7 @@ def run_step(
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
-    """Run one step whose inputs are there, as a job of a cluster does; if another process is at it, wait for that.
+    """Run one step whose inputs are there, as a job of a cluster does; wait if another process is computing it.
 
     At a signal (SIGINT, SIGTERM) a step that can be resumed pauses. One that cannot is recorded as failed, so that
     the study's status shows why it did not go on.
@@ -134,7 +134,7 @@ def _wait_for_inputs(study: Study, step: Step) -> None:
 
 
 class _Worker:
-    """A worker process and what it is at."""
+    """A worker process and its current step."""
 
     def __init__(self, study: Study, number: int, device: str, environment: Mapping[str, str]) -> None:
         job = os.environ.get("SLURM_JOB_ID")
@@ -167,7 +167,7 @@ class _Worker:
             stdin.flush()
 
     def events(self) -> list[dict[str, Any]] | None:
-        """What it has reported since; None if it has ended."""
+        """Events reported since the last call; None if the process has ended."""
         data = os.read(self.output.fileno(), 1 << 16)
         if not data:
             return None
@@ -315,7 +315,7 @@ class _Engine(StepQueue):
 
 
 def _ending(status: int) -> str:
-    """How a process has ended, in words."""
+    """Describe how a process ended."""
     if status >= 0:
         return f"ended with status {status}"
     try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _WAIT = 1.0
 _LOST_NODES = 5
-"""How often a task is run again because its node or its process was lost."""
+"""Retries of a task whose node or process was lost."""
 _PATIENCE = 45.0
 """Seconds that tasks have to pause when the run is to end."""
 

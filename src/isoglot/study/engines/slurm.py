@@ -59,7 +59,7 @@ wait "$child"
 while kill -0 "$child" 2>/dev/null; do wait "$child"; done  # a signal ends wait, not the child
 wait "$child"
 code=$?
-if [ "$code" = {paused} ]; then  # it has paused: the job goes on later
+if [ "$code" = {paused} ]; then  # it has paused: the job resumes later
     scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" && sleep 600
 fi
 exit "$code"
@@ -101,7 +101,7 @@ def run_slurm(
 
 
 def _result(study: Study, needed: Sequence[Step]) -> RunResult:
-    """What came of steps that have no jobs any more."""
+    """Results of steps that no longer have jobs."""
     keys = {step.key for step in needed}
     result = RunResult()
     for state in study.states():
@@ -213,7 +213,7 @@ def _words(text: str) -> list[str]:
 
 
 def job_script(study: Study, keys: Sequence[str], devices: str, options: RunOptions) -> str:
-    """What a job runs."""
+    """The script of a job."""
     step = {
         "--device": "cpu" if devices == "cpu" else options.device,
         "--gpus": str(options.gpus if devices == "training" else 1),

@@ -144,7 +144,7 @@ def topics_of(seed: int) -> Topics:
 
 
 def topic_draws(domain: Domain, seed: int) -> tuple[Draw[str], Draw[str]]:
-    """How often English and the twin speak of each topic; Zipfian among the common topics and among the others.
+    """Distributions of topics in English and in the twin; Zipfian among the common topics and among the others.
 
     The others have the same frequencies in both domains, rank by rank, and a document about a common topic is the same
     document in both.

@@ -136,7 +136,7 @@ class OutcomeAnalysis:
 
 @dataclass(frozen=True, kw_only=True)
 class FactorialResult:
-    """What the study found."""
+    """Analysis of the factorial study."""
 
     seeds: tuple[int, ...]
     """Blocks in which every cell was trained."""

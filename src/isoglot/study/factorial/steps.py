@@ -58,7 +58,7 @@ class CellBuilder(StudyBuilder):
         self.cell, self.seed = cell, seed
 
     def cell_steps(self, depth: int) -> Iterator[Measurement]:
-        """What is trained and measured of the cell, in an encoder of so many layers."""
+        """Measurements of the cell, for an encoder with ``depth`` layers."""
         cell = self.cell
         masking = {"masking": {"random_from": "language"}}
         arm = ArmConfig(vocabulary=cell.vocabulary_mode, plan=cell.plan(depth), settings=masking)

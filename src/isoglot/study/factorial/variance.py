@@ -303,7 +303,7 @@ def _beyond(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
 def sums_of_squares(
     values_xCB: np.ndarray, bases: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Of each term, the residual, the blocks and in total; for one table, or for a stack of them at once.
+    """Sums of squares of each term, the residual, the blocks and in total, for one table or a stack of them.
 
     Every block has every cell, so terms are fitted to the cells' means.
     """

@@ -1,1 +1,1 @@
-"""What each kind of step does: a function that takes :class:`isoglot.study.steps.Work` and returns numbers."""
+"""The functions of the kinds of steps: each takes :class:`isoglot.study.steps.Work` and returns numbers."""

@@ -130,7 +130,7 @@ EXECUTION = ("log", "checkpoints", "compile")
 
 
 def training_settings(config: PretrainConfig) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a config asks for, as settings of a step and as its execution.
+    """Split a config into settings of a step and its execution options.
 
     Values that are the default are left out, so that a later version with more knobs finds the same key.
     """

@@ -204,7 +204,7 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
 
 
 def _members(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:
-    """All items, and halves of them: the same halves for the same items."""
+    """Masks of all items and of random halves of them, which are the same for the same items."""
     import numpy as np
 
     from isoglot.core.rng import random_stream

@@ -55,7 +55,7 @@ def learn_means(work: Work) -> list[Number]:
 
 
 def open_means(work: Work) -> tuple[LanguageMeans, TokenSets]:
-    """What the input ``means`` has learned."""
+    """Language means and token sets of the input ``means``."""
     from isoglot.steer import LanguageMeans, TokenSets
 
     folder = work.inputs["means"]

@@ -1,4 +1,4 @@
-"""What several kinds of steps read: encoders, which a worker opens once, sentence pairs and dictionaries."""
+"""Inputs that several kinds of steps read: encoders, which a worker opens once, sentence pairs and dictionaries."""
 
 from __future__ import annotations
 

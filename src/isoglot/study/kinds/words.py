@@ -211,7 +211,7 @@ def _scores(
 
 
 def _parts(ranks_P: np.ndarray, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Of each source word: 1 / rank summed over its entries, and their number; whether the nearest is right, and 1."""
+    """Reciprocal ranks of each source word summed over its entries, and their number; whether the nearest is right, 1."""
     import numpy as np
 
     rows_P = gold.pairs_P2[:, 0]

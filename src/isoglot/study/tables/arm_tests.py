@@ -62,7 +62,7 @@ class ArmDifference:
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """``higher``, ``lower`` or ``undecided``, at 95 %."""
         if isnan(self.corrected) or self.corrected >= 1 - LEVEL:
             return "undecided"
         return "higher" if self.value > 0 else "lower"
@@ -136,7 +136,7 @@ def baseline_of(study: Study) -> str:
 
 
 def _measures(numbers: Numbers) -> Iterator[tuple[str, dict[str, dict[int, list[Number]]]]]:
-    """What arms are compared by: the numbers of each arm and seed, which are averaged."""
+    """Measures that arms are compared by, with the numbers of each arm and seed, which are averaged."""
     for task, words in TASKS.items():
         some = numbers.select(task, layer=None)
         for language in some.values_of("language"):

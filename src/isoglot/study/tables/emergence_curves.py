@@ -1,4 +1,4 @@
-"""How two languages come to share a space while an encoder is trained: P@1, CKA and a language probe over tokens."""
+"""Emergence of a shared space during training: P@1, CKA and a language probe over tokens."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _by_layer(numbers: Numbers) -> dict[int, float]:
 
 
 def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:
-    """Tokens that every arm read until P@1 reached thresholds, and what it came to at the end."""
+    """Tokens that every arm read until P@1 reached thresholds, and P@1 at the end."""
     rows = []
     for curve in curves:
         row: dict[str, Any] = {"pair": curve.pair, "arm": curve.arm}

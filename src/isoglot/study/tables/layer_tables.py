@@ -74,7 +74,7 @@ def layer_tables(study: Study) -> list[Table]:
 
 
 def layer_curves(study: Study) -> dict[tuple[str, str], Curves]:
-    """What the figures show, by measure and by pair of languages."""
+    """Curves over layers of the figures, by measure and by pair of languages."""
     found: dict[tuple[str, str], Curves] = {}
     for number in study.numbers():
         if number.measure in MEASURES and _is_of_figure(number):

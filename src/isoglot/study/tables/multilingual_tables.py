@@ -33,7 +33,7 @@ _ITEMS = "± is half a 95 % interval over test items (bootstrap); means over see
 
 
 def multilingual_tables(numbers: Numbers) -> list[Table]:
-    """Those tables that a study has numbers for, with the paper's numbers beside them where it prints some."""
+    """The tables that a study has numbers for, with the paper's numbers beside them where it prints some."""
     tables = {
         "word_mrr": (size_table, size_language_table),
         "outside_share": (bleu_table, rate_table, outside_table),
@@ -183,7 +183,7 @@ def outside_table(numbers: Numbers) -> Table:
 
 
 def token_set_table(numbers: Numbers) -> Table:
-    """How many tokens each language has, and shares with the first: Table 3."""
+    """Sizes of the token sets of languages, and of their overlap with the first: Table 3."""
     table = printed("liu2020")["table3"]
     sizes = numbers.select("token_set_size", seed=0)
     first = sizes.values_of("language")[0]
@@ -279,7 +279,7 @@ def _beside(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: 
 
 
 def differences_in_setting(numbers: Numbers) -> list[str]:
-    """How the encoder differs from the paper's, in words; empty for a released encoder with as many layers."""
+    """Differences of the encoder from the paper's; empty for a released encoder with as many layers."""
     found = []
     layers, depth = printed("liu2020")["table2"]["layers"], _depth(numbers)
     if depth not in (None, layers):

@@ -40,9 +40,9 @@ _NOTES = (
 
 
 def closing_tables(study: Study) -> list[Table]:
-    """What ``isoglot study run`` prints at its end: all results, the paper's table beside them, and verdicts.
+    """The tables that ``isoglot study run`` prints at its end: results, the paper's table beside them, and verdicts.
 
-    Nothing where nothing was measured yet.
+    Empty if nothing was measured yet.
     """
     curves = emergence_curves(study)
     measured = [table for table in result_tables(study) if table.rows]
@@ -57,7 +57,7 @@ def closing_tables(study: Study) -> list[Table]:
 
 
 def result_tables(study: Study) -> list[Table]:
-    """What a study has measured: arms, figures layer by layer, tests between arms; or tables of all languages."""
+    """Results of a study: arms, figures layer by layer, tests between arms; or tables of all languages."""
     found = multilingual_tables(study.numbers())
     if found:
         return found
@@ -116,7 +116,7 @@ def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
 
 
 def facts_table(study: Study) -> Table:
-    """What to know beside the scores of an arm: perplexity, scores in the language of training, subwords, ids."""
+    """Perplexity, scores in the language of training, subwords per word and ids of every arm."""
     columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
     rows = []
     for pair, arm, of_arm, variant in _arms(study, study.numbers()):
@@ -260,7 +260,7 @@ def study_expected(study: Study) -> dict[str, Any]:
 
 
 def study_differences(study: Study, verdicts: Sequence[Verdict], path: Path) -> list[Difference]:
-    """What differs from a file of :func:`study_expected` by more than the intervals allow.
+    """Compare a study with a file of :func:`study_expected`: differences beyond the intervals.
 
     Raises:
         InputError: The file is of another format.
