@@ -212,7 +212,7 @@ def _scores(
 
 def _parts(ranks_P: np.ndarray, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
     """Reciprocal ranks of each source word summed over its entries, and their number; whether the nearest is right, 1."""
-    import numpy as np
+    """Reciprocal ranks of each source word, summed over its entries, and their number; whether the nearest is right."""
 
     rows_P = gold.pairs_P2[:, 0]
     mrr_Q2 = np.stack([np.bincount(rows_P, weights=1 / ranks_P), np.bincount(rows_P)], axis=1)
