@@ -211,8 +211,8 @@ def _scores(
 
 
 def _parts(ranks_P: np.ndarray, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """Reciprocal ranks of each source word summed over its entries, and their number; whether the nearest is right, 1."""
     """Reciprocal ranks of each source word, summed over its entries, and their number; whether the nearest is right."""
+    import numpy as np
 
     rows_P = gold.pairs_P2[:, 0]
     mrr_Q2 = np.stack([np.bincount(rows_P, weights=1 / ranks_P), np.bincount(rows_P)], axis=1)
