@@ -334,8 +334,8 @@ class ArmTraining:
         }
         former = _former(out, arm)
         self.codes = ("en", twin_code(twin_code("en", "order") if arm.reversed else "en", "shift"))
-        order, anchors = ("mirrored" if arm.reversed else "same"), (config.anchor_share if arm.kept else 0.0)
-        language = TwinLanguage(order=order, anchors=anchors)
+        anchors = config.anchor_share if arm.kept else 0.0
+        language = TwinLanguage(order="mirrored" if arm.reversed else "same", anchors=anchors)
         self.probe = TwinProbe(self.codes, paired(held_out(config.test_sentences, seed), language))
         self.run: Pretrained | None = None
         self.found: ArmResult | None = None
