@@ -15,8 +15,7 @@ import pytest
 import zstandard
 from typer.main import get_command
 
-from isoglot.cli.main import app
-from isoglot.cli.readable_help import make_readable
+from isoglot.cli.main import app, make_readable
 from isoglot.core.artifact import stored_bytes
 from isoglot.core.config import LARGEST_NUMBER, Config
 from isoglot.core.errors import CorruptFileError, InputError, IsoglotError

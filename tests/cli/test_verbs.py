@@ -19,11 +19,10 @@ from typer.main import get_command
 
 from isoglot import __version__
 from isoglot.cli import options
-from isoglot.cli.main import EXAMPLES, app
+from isoglot.cli.main import EXAMPLES, app, make_readable
 from isoglot.cli.main import VERBS as ALL
 from isoglot.cli.options import MODEL
 from isoglot.cli.output import Output
-from isoglot.cli.readable_help import make_readable
 from isoglot.cli.steer import EXAMPLE
 from isoglot.core.files import read_json
 from isoglot.study.demo.real_languages import see_real_languages

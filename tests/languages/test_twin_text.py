@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isoglot.languages.twins import twin_files, unshift
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip
 from isoglot.text.formats.pharaoh import read_pharaoh
 from tests.errors import raises
 

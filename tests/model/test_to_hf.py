@@ -13,7 +13,7 @@ from isoglot.model import Encoder, encoder_config, load_encoder, make_batch
 from isoglot.model.head import ABSENT
 from isoglot.model.hf.export import export_to_hf, hf_family
 from isoglot.vocab import Vocabulary, train_vocabulary
-from isoglot.vocab.exported_processing import FILE as TEXT
+from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
 from tests.errors import raises
 
 PAPER = [

@@ -12,8 +12,7 @@ from isoglot.core.errors import InputError
 from isoglot.text.formats.conll_columns import read_tagged
 from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.dictionary import read_dictionary
-from isoglot.text.formats.lines import read_lines
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip, read_lines
 from isoglot.text.formats.nli import read_inference
 from isoglot.text.formats.parallel import read_aligned, read_parallel
 from isoglot.text.formats.pharaoh import read_gold, read_pharaoh

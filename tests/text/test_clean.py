@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isoglot.core.config import build_config
 from isoglot.text.cleaning.clean import ChunkCleaner, CleanConfig, clean_files, clean_line
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip
 from tests.errors import raises
 
 odd = st.sampled_from(

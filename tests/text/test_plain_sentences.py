@@ -14,7 +14,7 @@ from isoglot.text.cleaning.segmentation import LineSegmenter
 from isoglot.text.cleaning.sentence_splitter import LineSplitter
 from isoglot.text.code_switching import Switcher, switch_files
 from isoglot.text.formats.dictionary import Entry
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip
 from isoglot.text.formats.parallel import read_aligned
 from isoglot.text.formats.plain import first_sentences, read_sentence_lines
 from isoglot.text.stream import read_stream, rewrite

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import StorageError
-from isoglot.text.formats.lines import line_writer
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip, line_writer
 from isoglot.text.formats.parallel import read_parallel
 from isoglot.text.formats.test_sentences import held_out_sentences
 from isoglot.text.formats.tmx import read_tmx

@@ -141,7 +141,7 @@ def twin(
     The twin of en.txt is en-x-shift.txt; en-x-shift.align has the links between words, in the Pharaoh format.
     """
     from isoglot.languages.twins import twin_code, twin_files
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
 
     named = parse_named(text)
     facts: dict[str, Any] = {}

@@ -293,7 +293,7 @@ class _Job:
     def run(self, work: Callable[..., Any]) -> None:
         """Call ``work(language, paths, target, ...)``, which returns a report, for each of them; show the reports."""
         from isoglot.core.files import write_json
-        from isoglot.text.formats.malformed import Skip
+        from isoglot.text.formats.lines import Skip
 
         named = self._named()
         reports: dict[str, dict[str, Any]] = {}

@@ -88,12 +88,30 @@ class LineProgress:
         task.finish()
 
 
-class _LineTask:
-    def __init__(self, progress: LineProgress, label: str, total: int | None, unit: str) -> None:
-        self.progress, self.label, self.total, self.unit = progress, label, total, unit
+class _CountingTask:
+    """Task that counts what is done."""
+
+    def __init__(self, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.unit, self.clock = unit, clock
         self.done = 0
         self.words = ""
-        self.start = self.last = progress.clock()
+        self.start = clock()
+
+    def note(self, text: str) -> None:
+        self.words = visible(text)
+
+    def _rate(self, seconds: float) -> str:
+        return f"{rate(self.done, seconds)} {self.unit}/s" + (f", {self.words}" if self.words else "")
+
+    def _count(self, seconds: float) -> str:
+        return f"{counted(self.done, self.unit)}, {self._rate(seconds)}"
+
+
+class _LineTask(_CountingTask):
+    def __init__(self, progress: LineProgress, label: str, total: int | None, unit: str) -> None:
+        super().__init__(unit, progress.clock)
+        self.progress, self.label, self.total = progress, label, total
+        self.last = self.start
 
     def advance(self, amount: int = 1) -> None:
         self.done += amount
@@ -102,22 +120,16 @@ class _LineTask:
             self.last = now
             self._write(self._state(now - self.start))
 
-    def note(self, text: str) -> None:
-        self.words = text
-
     def finish(self) -> None:
         seconds = self.progress.clock() - self.start
         self._write(f"{counted(self.done, self.unit)} in {duration(seconds)}, {self._rate(seconds)}")
 
     def _state(self, seconds: float) -> str:
         if self.total is None:
-            return f"{counted(self.done, self.unit)}, {self._rate(seconds)}"
+            return self._count(seconds)
         left = f", {duration(seconds / self.done * (self.total - self.done))} left" if self.done else ""
         share = f"{100 * self.done / max(self.total, 1):.0f} %"
         return f"{self.done:,}/{self.total:,} {self.unit} ({share}), {self._rate(seconds)}{left}"
-
-    def _rate(self, seconds: float) -> str:
-        return f"{rate(self.done, seconds)} {self.unit}/s" + (f", {self.words}" if self.words else "")
 
     def _write(self, state: str) -> None:
         self.progress.stream.write(visible(f"{self.label}: {state}\n"))
@@ -152,24 +164,18 @@ class BarProgress:
             bars.refresh()
 
 
-class _BarTask:
+class _BarTask(_CountingTask):
     def __init__(self, bars: RichProgress, task: TaskID, unit: str) -> None:
-        self.bars, self.task, self.unit = bars, task, unit
-        self.start = time.monotonic()
-        self.done = 0
-        self.words = ""
+        super().__init__(unit)
+        self.bars, self.task = bars, task
 
     def advance(self, amount: int = 1) -> None:
         self.done += amount
-        self.bars.update(self.task, advance=amount, state=self._state())
+        self.bars.update(self.task, advance=amount, state=self._count(self.clock() - self.start))
 
     def note(self, text: str) -> None:
-        self.words = visible(text)
-        self.bars.update(self.task, state=self._state())
-
-    def _state(self) -> str:
-        state = f"{counted(self.done, self.unit)}, {rate(self.done, time.monotonic() - self.start)} {self.unit}/s"
-        return f"{state}, {self.words}" if self.words else state
+        super().note(text)
+        self.advance(0)
 
 
 def listed(words: list[str]) -> str:

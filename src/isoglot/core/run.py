@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 from isoglot.core.artifact import is_stored
 from isoglot.core.errors import ConfigError, IsoglotError, StorageError, one_line
@@ -147,6 +147,12 @@ class RunRecord:
     versions: dict[str, str] = field(default_factory=versions)
     platform: str = field(default_factory=platform.platform)
 
+    def begin(self, inputs: Iterable[str | Path]) -> None:
+        """Write the record and add the input files."""
+        self.write()
+        for path in inputs:
+            self.add_input(path)
+
     def add_input(self, path: str | Path) -> None:
         """Record size and SHA-256 of an input file; pipes, which can be read only once, are skipped."""
         if not is_pipe(path):
@@ -180,47 +186,46 @@ def _facts(path: str | Path) -> dict[str, Any]:
     return {"sha256": file_hash(path), "bytes": Path(path).stat().st_size}
 
 
-def _given(
-    command: str, seed: int, config: Config | None, device: str | None, models: dict[str, dict[str, Any]] | None
-) -> dict[str, Any]:
-    """The fields of a record that are known before the run starts."""
-    settings = None if config is None else config.model_dump(mode="json")
-    return {"command": command, "seed": seed, "config": settings, "device": device, "models": models or {}}
+class RunFacts(TypedDict, total=False):
+    """What is known of a run before it starts."""
+
+    command: Required[str]
+    """The command line."""
+    seed: Required[int]
+    """The random seed."""
+    config: Config | None
+    """The validated config."""
+    device: str | None
+    """The name of the device."""
+    models: dict[str, dict[str, Any]]
+    """Checkpoints that the run loads, by folder."""
+
+
+def _record(folder: Path, out: str | Path, facts: RunFacts) -> RunRecord:
+    config = facts.get("config")
+    about: dict[str, Any] = {**facts, "config": None if config is None else config.model_dump(mode="json")}
+    return RunRecord(folder=folder, out=Path(out), **about)
 
 
 @contextmanager
 def record_run(
-    folder: str | Path,
-    *,
-    command: str,
-    seed: int,
-    config: Config | None = None,
-    device: str | None = None,
-    models: dict[str, dict[str, Any]] | None = None,
-    inputs: Iterable[str | Path] = (),
+    folder: str | Path, *, inputs: Iterable[str | Path] = (), **facts: Unpack[RunFacts]
 ) -> Iterator[RunRecord]:
     """Lock a folder that is written in place, and keep its ``run.json``.
 
     Args:
         folder: The output folder; created if missing, checked to be writable at once.
-        command: The command line.
-        seed: The random seed.
-        config: The validated config.
-        device: The name of the device.
-        models: Checkpoints that the run loads, by folder.
         inputs: Files that the run reads.
+        **facts: See :class:`RunFacts`.
 
     Raises:
         StorageError: The folder cannot be written to, or another process is writing there.
     """
-    facts = _given(command, seed, config, device, models)
     with sole_writer(folder):
         start = time.monotonic()
-        run = RunRecord(folder=writable_folder(folder), out=Path(folder), **facts)
+        run = _record(writable_folder(folder), folder, facts)
         try:
-            run.write()
-            for path in inputs:
-                run.add_input(path)
+            run.begin(inputs)
             yield run
             if run.status == "running":
                 run.status = "finished"
@@ -237,13 +242,9 @@ def record_run(
 def out_folder(
     out: str | Path,
     *,
-    command: str,
-    seed: int,
-    config: Config | None = None,
-    device: str | None = None,
-    models: dict[str, dict[str, Any]] | None = None,
     inputs: Iterable[str | Path] = (),
     writes: Iterable[str] | None = None,
+    **facts: Unpack[RunFacts],
 ) -> Iterator[RunRecord]:
     """Provide a temporary folder that replaces the output folder if the block succeeds.
 
@@ -252,30 +253,23 @@ def out_folder(
 
     Args:
         out: The output folder.
-        command: The command line.
-        seed: The random seed.
-        config: The validated config.
-        device: The name of the device.
-        models: Checkpoints that the run loads, by folder.
         inputs: Files that the run reads.
         writes: Names of the files it will write, if they depend on its input, such as a text per language: an earlier
             run is then replaced only by one that writes them again, compared up to the first dot of each name.
+        **facts: See :class:`RunFacts`.
 
     Raises:
         ConfigError: There is a folder that may not be replaced.
         StorageError: The folder cannot be written, or another process is writing there.
     """
-    facts = _given(command, seed, config, device, models)
     target, read = real_path(out), list(inputs)
     with sole_writer(out):
         check_replaceable(out, read, writes)
         with built_aside(target) as scratch:
             start = time.monotonic()
-            run = RunRecord(folder=scratch, out=Path(out), **facts)
+            run = _record(scratch, out, facts)
             try:
-                run.write()
-                for path in read:
-                    run.add_input(path)
+                run.begin(read)
                 yield run
                 for path in sorted(path for path in scratch.rglob("*") if path.is_file() and path != scratch / RECORD):
                     run.add_output(path)

@@ -112,7 +112,7 @@ def adjective_draw(concept: str) -> Draw[str]:
     found = [a for a in world().adjectives.values() if concept in a.of]
     # every noun has its own order of adjectives, which distinguishes it from others
     found.sort(key=lambda adjective: crc32(f"{concept} {adjective.concept}".encode()))
-    return zipf([adjective.concept for adjective in found]) if found else Draw([], [1.0])
+    return zipf([adjective.concept for adjective in found])
 
 
 @cache
@@ -130,8 +130,7 @@ def frequency_draw() -> Draw[str]:
 @cache
 def manner_draw(manner: str) -> Draw[str]:
     """Adverbs of manner."""
-    found = [a.concept for a in world().adverbs.values() if a.kind == "manner" and manner in a.goes_with]
-    return zipf(found) if found else Draw([], [1.0])
+    return zipf([a.concept for a in world().adverbs.values() if a.kind == "manner" and manner in a.goes_with])
 
 
 @cache

@@ -25,8 +25,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import LARGEST_SEED, derive_seed, random_stream
 from isoglot.text.cleaning.segmentation import segmenter, word_method
-from isoglot.text.formats.lines import line_writer
-from isoglot.text.formats.malformed import Skip
+from isoglot.text.formats.lines import Skip, line_writer
 from isoglot.text.provenance import Provenance, derived, merged
 from isoglot.text.stream import RewriteReport, read_stream, stream_writer
 

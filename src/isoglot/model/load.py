@@ -208,7 +208,7 @@ def _hf_provenance(source: str | Path) -> Provenance:
         CorruptFileError: The record of an export is missing or damaged.
     """
     from isoglot.model.hf.export import PROVENANCE
-    from isoglot.vocab.exported_processing import MARK
+    from isoglot.vocab.external_tokenizer import EXPORT_MARK as MARK
 
     if not isinstance(source, Path):
         return unknown(source)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
     from isoglot.text.provenance import UsedDictionary
 
 

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from isoglot.core.progress import SILENT, Progress
-from isoglot.text.formats.lines import read_lines
-from isoglot.text.formats.malformed import parsed
+from isoglot.text.formats.lines import parsed, read_lines
 from isoglot.text.formats.plain import check_text
 from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived, recorded_writer
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.core.progress import Task
-    from isoglot.text.formats.lines import LineWriter
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import LineWriter, Skip
     from isoglot.text.provenance import Provenance, Step, UsedDictionary
 
 

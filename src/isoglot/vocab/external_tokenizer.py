@@ -6,16 +6,19 @@ The special tokens around texts, such as BERT's ``[CLS] a [SEP] b [SEP]``, RoBER
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from isoglot.core.errors import ConfigError, InputError, StorageError, one_line, shown
-from isoglot.core.files import read_json, read_text
+from isoglot.core.artifact import read_sealed, sealed
+from isoglot.core.errors import ConfigError, CorruptFileError, InputError, StorageError, one_line, shown
+from isoglot.core.files import as_json, check_file, read_json, read_text
 from isoglot.core.optional import import_part
+from isoglot.text.cleaning.processing import Segmentation, TextProcessing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -424,3 +427,92 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
         log.set_verbosity(level)
         if bars:
             log.enable_progress_bar()
+
+
+# --- text processing of exported tokenizers, which tokenizer.json cannot describe ---
+
+EXPORT_MARK = "isoglot"
+"""The key in ``config.json`` that marks a folder as an export, which may be replaced."""
+TEXT_FILE = "isoglot_text.json"
+PROCESSING_FORM = {...: {"clean": bool, "segmentation": get_args(Segmentation)}}
+_EXPORT_AGAIN = "copy the folder again, whole, or export the encoder again"
+
+
+class ExportedText(NamedTuple):
+    """Languages of an exported tokenizer and the processing of their text."""
+
+    languages: Sequence[str] = ()
+    processing: Sequence[TextProcessing] = ()
+
+    def __str__(self) -> str:
+        """What another program has to do to text, in one line; empty if nothing.
+
+        >>> str(ExportedText(["zh"], [TextProcessing("zh", clean=True, segmentation="jieba")]))[:56]
+        'tokenizer.json does not process text. Text of zh must be'
+        """
+        if not self.processing:
+            return ""
+        done = ", ".join(f"{one.language} must be {one}" for one in self.processing)
+        one = self.processing[0]
+        return (
+            f"tokenizer.json does not process text. Text of {done} before it is given to another program: "
+            f'isoglot.text.cleaning.processing.TextProcessing("{one.language}", clean={one.clean}, '
+            f'segmentation="{one.segmentation}")(text). isoglot does this itself.'
+        )
+
+    def as_file(self) -> tuple[bytes, str]:
+        """The content of ``isoglot_text.json`` and its hash for ``config.json``."""
+        processing = {one.language: one.facts() for one in self.processing}
+        content = {"languages": list(self.languages), "processing": processing, "note": str(self)}
+        data = as_json(sealed(content))
+        return data, hashlib.sha256(data).hexdigest()
+
+
+def exported_text(source: str | Path) -> ExportedText:
+    """Read the text processing of an exported tokenizer; None for other tokenizers.
+
+    Args:
+        source: A folder, its ``tokenizer.json``, or a name on the hub whose files were downloaded.
+
+    Raises:
+        CorruptFileError: ``isoglot_text.json`` is missing or altered.
+    """
+    path = Path(source).expanduser()
+    folder = path.parent if path.name == "tokenizer.json" and path.is_file() else path
+    config, facts = folder / "config.json", folder / TEXT_FILE
+    if not folder.exists():
+        config, facts = _fetched(str(source), "config.json"), _fetched(str(source), TEXT_FILE)
+    mark = _mark(config)
+    if "text" not in mark:
+        return ExportedText()
+    if not facts.is_file():
+        raise CorruptFileError(
+            f"{TEXT_FILE} is missing: how text is segmented for this tokenizer",
+            remedy=_EXPORT_AGAIN,
+            code="corrupt-file.missing-part",
+            file=folder / TEXT_FILE,
+        )
+    check_file(facts, sha256=str(mark["text"]))
+    found = read_sealed(facts, {"languages": [str], "processing": PROCESSING_FORM}, remedy=_EXPORT_AGAIN)
+    return ExportedText(
+        found["languages"], [TextProcessing(code, **each) for code, each in found["processing"].items()]
+    )
+
+
+def _mark(config: Path) -> dict[str, object]:
+    if not config.is_file():
+        return {}
+    content = read_json(config)
+    mark = content.get(EXPORT_MARK) if isinstance(content, dict) else None
+    return mark if isinstance(mark, dict) else {}
+
+
+def _fetched(name: str, file: str) -> Path:
+    """A downloaded file of a repository on the hub; a path that does not exist if there is none."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(name, file))
+    except (HfHubHTTPError, LocalEntryNotFoundError):
+        return Path(name) / file

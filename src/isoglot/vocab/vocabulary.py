@@ -47,8 +47,16 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.run import renewed_folder
 from isoglot.text.cleaning.processing import TextProcessing
 from isoglot.text.provenance import Provenance, unknown, without_words
-from isoglot.vocab.exported_processing import PROCESSING_FORM, ExportedText, exported_text
-from isoglot.vocab.external_tokenizer import RowLayout, Side, open_given, parse_tokenizer, row_layout
+from isoglot.vocab.external_tokenizer import (
+    PROCESSING_FORM,
+    ExportedText,
+    RowLayout,
+    Side,
+    exported_text,
+    open_given,
+    parse_tokenizer,
+    row_layout,
+)
 from isoglot.vocab.line_encoder import LineEncoder, LineTokenizer, id_type
 from isoglot.vocab.sharing import from_ranges, to_ranges
 from isoglot.vocab.subword_scheme import MARK, SPECIAL, literal

@@ -28,8 +28,8 @@ from isoglot.model.embedding import SHARED, Members, PerLanguage
 from isoglot.model.head import ABSENT
 from isoglot.model.hf.import_weights import hf_names
 from isoglot.text.provenance import store_provenance
-from isoglot.vocab.exported_processing import FILE as TEXT
-from isoglot.vocab.exported_processing import MARK
+from isoglot.vocab.external_tokenizer import EXPORT_MARK as MARK
+from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
 from isoglot.vocab.subword_scheme import SPECIAL, for_masked_text
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     The tokenizer gives the ids of :func:`isoglot.model.make_batch`, but reads ``[MASK]`` and the like in a text as
     special tokens, as users of ``fill-mask`` expect: a mask in place of a word leaves the other ids unchanged. It does
     not clean or segment text: if the vocabulary does, ``isoglot_text.json`` says how
-    (:mod:`isoglot.vocab.exported_processing`), and isoglot follows it when it reads the folder.
+    (:mod:`isoglot.vocab.external_tokenizer`), and isoglot follows it when it reads the folder.
 
     Args:
         encoder: The encoder.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
 
 # Control characters (but white space), format characters without meaning in plain text (soft hyphens, zero-width
 # spaces, directional marks, byte order marks, tags) and noncharacters. The joiners U+200C and U+200D are needed in

@@ -36,7 +36,7 @@ from isoglot.text.stream import Report, read_stream, stream_writer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
     from isoglot.text.formats.test_sentences import Layout
 
 SHORTEST = 12

@@ -156,6 +156,12 @@ def _traced_parts(text: str, edges: Sequence[int]) -> Traced:
 
 # --- files ---
 
+_AS_WRITTEN = "give the text as written: it is segmented as the vocabulary needs it"
+
+
+def _mixed(place: str | Path, problem: str, remedy: str) -> ConfigError:
+    return ConfigError(f"{place}: {problem}", remedy=remedy, code="config.mixed-processing")
+
 
 def recorded_processing(path: str | Path, language: str) -> TextProcessing:
     """The processing of a text according to its provenance; none if it has no record.
@@ -172,21 +178,16 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
         for step in source.steps:
             if step["step"] == "clean":
                 if done.segmentation != "none":
-                    raise ConfigError(
-                        f"{path}: segmented first and cleaned afterwards",
-                        remedy="clean the text as written, then segment it",
-                        code="config.mixed-processing",
+                    raise _mixed(
+                        path, "segmented first and cleaned afterwards", "clean the text as written, then segment it"
                     )
                 done = replace(done, clean=True)
             elif step["step"] == "segment":
                 done = replace(done, segmentation=step["method"])
         found.add(done)
     if len({done.segmentation for done in found}) > 1:
-        raise ConfigError(
-            f"{path}: part of it is {' and part is '.join(sorted(map(str, found)))}",
-            remedy="combine only texts with the same segmentation",
-            code="config.mixed-processing",
-        )
+        parts = " and part is ".join(sorted(map(str, found)))
+        raise _mixed(path, f"part of it is {parts}", "combine only texts with the same segmentation")
     return TextProcessing(
         code,
         clean=bool(found) and all(done.clean for done in found),
@@ -204,19 +205,12 @@ def processing_left(paths: Sequence[str | Path], wanted: TextProcessing) -> Text
     done = {path: recorded_processing(path, wanted.language) for path in paths}
     for path, found in done.items():
         if found.segmentation != "none" and found != wanted:
-            raise ConfigError(
-                f"{path}: the text is {found}, but {wanted.language} should be {wanted}",
-                remedy="give the text as written: it is segmented as the vocabulary needs it",
-                code="config.mixed-processing",
-            )
+            raise _mixed(path, f"the text is {found}, but {wanted.language} should be {wanted}", _AS_WRITTEN)
     segmented = [path for path, found in done.items() if found.segmentation != "none"]
     raw = [path for path, found in done.items() if found.segmentation == "none"]
     if segmented and raw:
-        raise ConfigError(
-            f"{wanted.language}: {segmented[0]} is {done[segmented[0]]} and {raw[0]} is not segmented",
-            remedy="segment all of them, or none",
-            code="config.mixed-processing",
-        )
+        problem = f"{segmented[0]} is {done[segmented[0]]} and {raw[0]} is not segmented"
+        raise _mixed(wanted.language, problem, "segment all of them, or none")
     if segmented:
         return TextProcessing(wanted.language)
     return replace(wanted, clean=wanted.clean and not all(found.clean for found in done.values()))
@@ -232,8 +226,4 @@ def check_as_written(*paths: str | Path) -> None:
     for path in paths:
         done = recorded_processing(path, "und")
         if done.segmentation != "none":
-            raise ConfigError(
-                f"{path}: the text is {done}",
-                remedy="give it as written: it is segmented as the vocabulary needs it",
-                code="config.mixed-processing",
-            )
+            raise _mixed(path, f"the text is {done}", _AS_WRITTEN)

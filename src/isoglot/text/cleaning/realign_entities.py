@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
 
 
 class Span(NamedTuple):

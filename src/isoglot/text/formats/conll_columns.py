@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import line_writer, read_blocks
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_blocks
 from isoglot.text.provenance import recorded_writer
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import line_writer, read_blocks
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

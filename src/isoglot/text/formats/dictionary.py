@@ -13,8 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
 from isoglot.core.errors import check_name, shown
-from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

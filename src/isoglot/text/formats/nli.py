@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from isoglot.core.errors import InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.formats.lines import line_writer, read_lines, scan_lines
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines, scan_lines
 from isoglot.text.formats.plain import check_sentence
 from isoglot.text.formats.tmx import is_tmx, read_tmx
 

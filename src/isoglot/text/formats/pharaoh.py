@@ -15,8 +15,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import shown
-from isoglot.text.formats.lines import line_writer, read_lines
-from isoglot.text.formats.malformed import Skip, malformed, parsed
+from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

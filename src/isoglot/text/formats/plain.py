@@ -9,8 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import line_writer, read_blocks, read_lines
-from isoglot.text.formats.malformed import malformed
+from isoglot.text.formats.lines import line_writer, malformed, read_blocks, read_lines
 from isoglot.text.formats.nli import LABELS
 from isoglot.text.provenance import recorded_writer
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.text.formats.malformed import Skip
+    from isoglot.text.formats.lines import Skip
     from isoglot.text.provenance import Provenance
 
 

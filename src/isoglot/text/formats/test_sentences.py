@@ -9,8 +9,7 @@ from isoglot.core.errors import ConfigError, shown
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll_columns import ends_in_tag, read_tagged
 from isoglot.text.formats.conllu import Tree, read_conllu
-from isoglot.text.formats.lines import read_lines
-from isoglot.text.formats.malformed import malformed
+from isoglot.text.formats.lines import malformed, read_lines
 from isoglot.text.formats.nli import KEYS, LABELS, read_inference
 from isoglot.text.formats.parallel import read_parallel
 from isoglot.text.formats.tmx import is_tmx

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 from isoglot.core.errors import ConfigError, InputError, IsoglotError
 from isoglot.core.files import storage_error
 from isoglot.core.language_codes import language_code
-from isoglot.text.formats.lines import damaged, damaged_file, longest_line, open_to_read, too_long
-from isoglot.text.formats.malformed import Skip, parsed
+from isoglot.text.formats.lines import Skip, damaged, damaged_file, longest_line, open_to_read, parsed, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
