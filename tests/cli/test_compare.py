@@ -231,7 +231,7 @@ def test_help_of_the_grid_names_the_table_as_it_is_written(isoglot):
         (("@/run", *FILES, "--measure", "ccka"), ("config.unknown-name", "'ccka'")),
         (("@/run", *FILES, "--measure", "xyz"), ("config.unknown-name", "'xyz'")),
         (("@/run", *FILES, "--langs", "en,fr"), ("config.conflicting-options", "--langs")),
-        (("@/run", *FILES[:2]), ("config.other-language", "--parallel", "en")),
+        (("@/run", *FILES[:2]), ("config.other-language", "en")),
         (("@/run", *FILES, "--layers", "9"), ("config.unknown-layer", "9")),
         (("@/run", "--langs", "en,sw"), ("config.built-in-language", "'sw'")),
         (("@/run", *FILES, "--without-top", "99"), ("config.invalid-value", "99", "60", "32")),

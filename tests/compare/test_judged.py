@@ -185,9 +185,9 @@ def test_errors():
     X = np.random.default_rng(19).normal(size=(20, 3))
     for options, code, value in (
         ({"form": "centred"}, "config.unknown-name", "'centred'"),
-        ({"rows": 3}, "config.invalid-value", "rows = 3"),
-        ({"rows": 10_001}, "config.invalid-value", "rows = 10001"),
-        ({"draws": 5}, "config.invalid-value", "draws = 5"),
+        ({"rows": 3}, "config.invalid-value", "rows 3"),
+        ({"rows": 10_001}, "config.invalid-value", "rows 10001"),
+        ({"draws": 5}, "config.invalid-value", "draws 5"),
         ({"level": 95}, "config.invalid-value", "level = 95"),
     ):
         with raises(code, value):

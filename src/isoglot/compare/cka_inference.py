@@ -39,7 +39,7 @@ from isoglot.compare.measures.paired_rows import (
     refuse_vanished,
     unit_norm,
 )
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, check_range
 from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
@@ -131,7 +131,13 @@ def judge(
         ConfigError: An option is out of range.
         InputError: The rows are invalid.
     """
-    _check(form, rows, draws, level)
+    check_form(form)
+    check_range("rows", rows, FEWEST_ROWS, MOST_ROWS)
+    check_range("draws", draws, FEWEST_DRAWS)
+    if not 0 < level < 1:
+        raise ConfigError(
+            f"level = {level} is not between 0 and 1", remedy="set one such as 0.95", code="config.invalid-value"
+        )
     X_ND, Y_NE = paired(X, Y)
     count = len(X_ND)
     if count > rows:
@@ -158,24 +164,6 @@ def judge(
         of=count,
         draws=draws,
     )
-
-
-def _check(form: str, rows: int, draws: int, level: float) -> None:
-    check_form(form)
-    if not FEWEST_ROWS <= rows <= MOST_ROWS:
-        raise ConfigError(
-            f"rows = {rows} is out of range", remedy=f"set {FEWEST_ROWS} to {MOST_ROWS:,}", code="config.invalid-value"
-        )
-    if draws < FEWEST_DRAWS:
-        raise ConfigError(
-            f"draws = {draws} is too few", remedy=f"set at least {FEWEST_DRAWS}", code="config.invalid-value"
-        )
-    if not 0 < level < 1:
-        raise ConfigError(
-            f"level = {level} is not between 0 and 1",
-            remedy="set a confidence level such as 0.95",
-            code="config.invalid-value",
-        )
 
 
 def kernels(X: Array, Y: Array, form: Form) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,7 +6,7 @@ it measures at every evaluation of the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,6 @@ class CheckpointMeasures:
     values: dict[str, dict[int, float]]
     """Value of each measure in each layer."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-serializable form."""
-        values = {name: {str(layer): value for layer, value in found.items()} for name, found in self.values.items()}
-        return {"step": self.step, "tokens": self.tokens, "values": values}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Emergence:
@@ -78,15 +73,7 @@ class Emergence:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-serializable form."""
-        return {
-            "run": self.run,
-            "languages": list(self.languages),
-            "sentences": self.sentences,
-            "cut": list(self.cut),
-            "measures": list(self.measures),
-            "layers": list(self.layers),
-            "moments": [moment.as_dict() for moment in self.moments],
-        }
+        return asdict(self)
 
 
 class SimilarityProbe:

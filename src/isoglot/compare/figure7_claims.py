@@ -7,7 +7,8 @@ language distance and correlations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,13 +19,19 @@ from isoglot.core.rng import random_stream
 from isoglot.retrieve.metrics import drawn_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from isoglot.compare.figure7 import Figure7, Figure7Cell, Figure7Column, Row
 
 Verdict = Literal["holds", "does not hold", "undecided"]
+_Part = tuple[Verdict | None, str]
+"""A part of a claim: its verdict, if it counts, and the numbers in words."""
 CORRELATED = 0.9
 """The lowest Pearson correlation that the paper reports."""
+_W14 = (
+    "Layers that are alike are those where a rotation fitted on other pairs finds translations by cosine, with a "
+    f"correlation above {CORRELATED}."
+)
 FEWEST_LAYERS = 4
 """Minimum number of layers for a correlation."""
 
@@ -43,18 +50,29 @@ class Figure7Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-serializable form."""
-        return {
-            "name": self.name,
-            "text": self.text,
-            "form": self.form,
-            "verdict": self.verdict,
-            "numbers": list(self.numbers),
-        }
+        return asdict(self)
 
 
 def claims(figure: Figure7) -> list[Figure7Claim]:
     """Every claim in every form of CKA."""
-    return [judge(figure, form) for judge in (_order, _first_layers, _correlation, _gap) for form in FORMS]
+    judged: tuple[tuple[str, str, Callable[[Figure7, Form], Iterator[_Part]]], ...] = (
+        ("W13", "Bilingual models are more alike than monolingual ones, those than random ones.", _order),
+        ("W13", "The first layers are the most alike.", _first_layers),
+        ("W14", _W14, _correlation),
+        (
+            "W15",
+            "What training together adds shrinks as languages grow apart, from the first column to the last.",
+            _gap,
+        ),
+    )
+    found = []
+    for name, text, judge in judged:
+        for form in FORMS:
+            parts = list(judge(figure, form))
+            numbers = tuple(line for _, line in parts) or ("the cells that it speaks of are empty",)
+            verdict = overall([each for each, _ in parts if each is not None])
+            found.append(Figure7Claim(name=name, text=text, form=form, verdict=verdict, numbers=numbers))
+    return found
 
 
 @dataclass(frozen=True)
@@ -85,58 +103,36 @@ def overall(verdicts: Sequence[Verdict]) -> Verdict:
     return "holds" if verdicts and set(verdicts) == {"holds"} else "undecided"
 
 
-def _order(figure: Figure7, form: Form) -> Figure7Claim:
+def _order(figure: Figure7, form: Form) -> Iterator[_Part]:
     steps: tuple[tuple[Row, Row], ...] = (("bilingual", "monolingual"), ("monolingual", "random"))
-    verdicts, numbers = [], []
-    for column in figure.columns:
-        for higher, lower in steps:
-            one, other = figure.cell(column.title, higher), figure.cell(column.title, lower)
-            if one is None or other is None:
-                continue
+    for column, (higher, lower) in product(figure.columns, steps):
+        one, other = figure.cell(column.title, higher), figure.cell(column.title, lower)
+        if one is not None and other is not None:
             found = _difference(one, other, form)
-            verdicts.append(found.verdict)
-            numbers.append(f"{column.title}: {higher} less {lower} {found}: {found.verdict}")
-    return _claim(
-        "W13", "Bilingual models are more alike than monolingual ones, those than random ones.", form, verdicts, numbers
-    )
+            yield found.verdict, f"{column.title}: {higher} less {lower} {found}: {found.verdict}"
 
 
-def _first_layers(figure: Figure7, form: Form) -> Figure7Claim:
-    verdicts, numbers = [], []
+def _first_layers(figure: Figure7, form: Form) -> Iterator[_Part]:
     rows: tuple[Row, ...] = ("bilingual", "monolingual")
-    for column in figure.columns:
-        for row in rows:
-            cell = figure.cell(column.title, row)
-            if cell is None or len(cell.layers) < 2:
-                continue
-            found = _interval(cell, form, _first_less_last)
-            verdicts.append(found.verdict)
+    for column, row in product(figure.columns, rows):
+        cell = figure.cell(column.title, row)
+        if cell is not None and len(cell.layers) > 1:
+            without = [_first_less_last(each) for each in cell.without[form]]
+            found = _bounded(_first_less_last(cell.values[form]), without)
             best = max(range(len(cell.layers)), key=lambda place: cell.values[form][place])
-            numbers.append(
-                f"{column.title}, {row}: first half of the layers less the last {found}, highest in layer "
-                f"{cell.layers[best]}: {found.verdict}"
-            )
-    return _claim("W13", "The first layers are the most alike.", form, verdicts, numbers)
+            said = f"first half of the layers less the last {found}, highest in layer {cell.layers[best]}"
+            yield found.verdict, f"{column.title}, {row}: {said}: {found.verdict}"
 
 
-def _correlation(figure: Figure7, form: Form) -> Figure7Claim:
-    verdicts: list[Verdict] = []
-    numbers = []
+def _correlation(figure: Figure7, form: Form) -> Iterator[_Part]:
     for column in figure.columns:
         cell = figure.cell(column.title, "monolingual")
-        if cell is None or cell.found is None:
-            continue
-        verdict, said = _correlated(cell, form)
-        if _apart(column):
-            verdicts.append(verdict)
-            numbers.append(f"{column.title}: {said}: {verdict}")
-        else:
-            numbers.append(f"{column.title}: {said}; English twice does not count")
-    text = (
-        "Layers that are alike are those where a rotation fitted on other pairs finds translations by cosine, with a "
-        f"correlation above {CORRELATED}."
-    )
-    return _claim("W14", text, form, verdicts, numbers)
+        if cell is not None and cell.found is not None:
+            verdict, said = _correlated(cell, form)
+            if _apart(column):
+                yield verdict, f"{column.title}: {said}: {verdict}"
+            else:
+                yield None, f"{column.title}: {said}; English twice does not count"
 
 
 def _correlated(cell: Figure7Cell, form: Form) -> tuple[Verdict, str]:
@@ -181,23 +177,17 @@ def correlation_interval(
     return float(low), float(high)
 
 
-def _gap(figure: Figure7, form: Form) -> Figure7Claim:
-    both = [(column, cells) for column in figure.columns if _apart(column) and (cells := _cells(figure, column))]
-    gaps = [(column.title, _difference(*cells, form)) for column, cells in both]
-    numbers = [f"{title}: bilingual less monolingual {gap}" for title, gap in gaps]
-    verdicts: list[Verdict] = []
+def _gap(figure: Figure7, form: Form) -> Iterator[_Part]:
+    gaps = []
+    for column in figure.columns:
+        one, other = figure.cell(column.title, "bilingual"), figure.cell(column.title, "monolingual")
+        if _apart(column) and one is not None and other is not None:
+            gaps.append((column.title, _difference(one, other, form)))
+            yield None, f"{column.title}: bilingual less monolingual {gaps[-1][1]}"
     if len(gaps) > 1:
         (near, first), (far, last) = gaps[0], gaps[-1]
         found = _Difference(first.value - last.value, (first.half**2 + last.half**2) ** 0.5)
-        verdicts.append(found.verdict)
-        numbers.append(f"the gap of {near} less that of {far} {found}: {found.verdict}")
-    text = "What training together adds shrinks as languages grow apart, from the first column to the last."
-    return _claim("W15", text, form, verdicts, numbers)
-
-
-def _claim(name: str, text: str, form: Form, verdicts: Sequence[Verdict], numbers: Sequence[str]) -> Figure7Claim:
-    shown = tuple(numbers) or ("the cells that it speaks of are empty",)
-    return Figure7Claim(name=name, text=text, form=form, verdict=overall(verdicts), numbers=shown)
+        yield found.verdict, f"the gap of {near} less that of {far} {found}: {found.verdict}"
 
 
 def _apart(column: Figure7Column) -> bool:
@@ -205,19 +195,10 @@ def _apart(column: Figure7Column) -> bool:
     return one != other
 
 
-def _cells(figure: Figure7, column: Figure7Column) -> tuple[Figure7Cell, Figure7Cell] | None:
-    one, other = figure.cell(column.title, "bilingual"), figure.cell(column.title, "monolingual")
-    return None if one is None or other is None else (one, other)
-
-
 def _difference(one: Figure7Cell, other: Figure7Cell, form: Form) -> _Difference:
     """Difference of two cells' averages; groups are left out of both at once, since they share the sentences."""
     replicates = [fmean(a) - fmean(b) for a, b in zip(one.without[form], other.without[form], strict=True)]
     return _bounded(one.average(form) - other.average(form), replicates)
-
-
-def _interval(cell: Figure7Cell, form: Form, number: Callable[[Sequence[float]], float]) -> _Difference:
-    return _bounded(number(cell.values[form]), [number(each) for each in cell.without[form]])
 
 
 def _bounded(value: float, replicates: Sequence[float]) -> _Difference:

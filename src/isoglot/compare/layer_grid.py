@@ -26,7 +26,7 @@ from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
 from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
-from isoglot.core.errors import ConfigError, InputError, check_name
+from isoglot.core.errors import InputError, check_name, check_range
 from isoglot.core.progress import SILENT, counted
 from isoglot.represent import extract
 from isoglot.represent.layer_pass import chosen_layers
@@ -80,10 +80,7 @@ class CKAFitter:
         chunk: int = CHUNK,
     ) -> None:
         check_name("precision", precision, ("given", "float64"))
-        if chunk < 1:
-            raise ConfigError(
-                f"chunk = {chunk} is too small", remedy="give a number of rows", code="config.invalid-value"
-            )
+        check_range("chunk", chunk, 1)
         self.precision: Precision = precision
         self.chunk = chunk
         self._sides = (SideSums("X", layers_x), SideSums("Y", layers_y))
@@ -308,10 +305,7 @@ def stream_layer_cka(
         InputError: Unequal numbers of sentences, fewer than 4, an empty one, or hidden states that are not finite or
             the same for all.
     """
-    if chunk < 1:
-        raise ConfigError(
-            f"chunk = {chunk} is too small", remedy="give a number of sentences", code="config.invalid-value"
-        )
+    check_range("chunk", chunk, 1)
     encoders = (encoder_a, encoder_b)
     chosen = [chosen_layers(layers, encoder.depth) for encoder in encoders]
     codes = [language_for(encoder, code) for encoder, code in zip(encoders, languages, strict=True)]

@@ -179,13 +179,13 @@ def scored(
         )
     given_N, made_N = np.concatenate(translation.given), np.concatenate(translation.made)
     switched_N = np.concatenate(translation.switched)
-    verdict = None if judge is None else judge.verdict(translation.made)
+    verdict_N3 = None if judge is None else judge.verdict(translation.made)
     # Positions with a predicted special token are not scored.
     kept_N = ~np.isin(made_N, sorted(translation.vocabulary.special.values()))
     kept_N |= made_N == translation.vocabulary.unknown_id
     if not kept_N.all():
         given_N, made_N, switched_N = given_N[kept_N], made_N[kept_N], switched_N[kept_N]
-        verdict = None if verdict is None else verdict.of(kept_N)
+        verdict_N3 = None if verdict_N3 is None else verdict_N3[kept_N]
     rate = convert_rate(made_N, sets, source, target)
     found: dict[str, Any] = {
         "tokens": len(made_N),
@@ -194,8 +194,8 @@ def scored(
         "neither": neither_share(made_N, sets, source, target),
         "distinct": _known(distinct_ratio(given_N, made_N, switched_N)),
     }
-    if verdict is not None:
-        found |= _judged(verdict, given_N == made_N, switched_N, rate)
+    if verdict_N3 is not None:
+        found |= _judged(verdict_N3, given_N == made_N, switched_N, rate)
     if references is not None:
         found["bleu"] = bleu_1(
             translation.texts, references, target, tokens=bleu_tokens, vocabulary=translation.vocabulary
@@ -203,13 +203,13 @@ def scored(
     return Scores(**found)
 
 
-def _judged(verdict: TokenVerdicts, same_N: np.ndarray, switched_N: np.ndarray, rate: float) -> dict[str, Any]:
-    judged_N = switched_N & verdict.covered_N
-    judged = int(judged_N.sum())
-    right = int((verdict.right_N & judged_N).sum())
-    begun = int(((verdict.right_N | verdict.begun_N) & judged_N).sum())
-    covered = int(verdict.covered_N.sum())
-    kept = int(((same_N | verdict.right_N) & verdict.covered_N).sum()) / covered if covered else math.nan
+def _judged(verdict_N3: np.ndarray, same_N: np.ndarray, switched_N: np.ndarray, rate: float) -> dict[str, Any]:
+    covered_N, right_N, begun_N = verdict_N3.T
+    judged_N = switched_N & covered_N
+    judged, right = int(judged_N.sum()), int((right_N & judged_N).sum())
+    begun = int(((right_N | begun_N) & judged_N).sum())
+    covered = int(covered_N.sum())
+    kept = int(((same_N | right_N) & covered_N).sum()) / covered if covered else math.nan
     precision = right / judged if judged else math.nan
     return {
         "judged": judged,
@@ -221,19 +221,6 @@ def _judged(verdict: TokenVerdicts, same_N: np.ndarray, switched_N: np.ndarray, 
         "kept": _known(kept),
         "harmonic": None if math.isnan(rate + kept) else harmonic(rate, kept),
     }
-
-
-@dataclass(frozen=True)
-class TokenVerdicts:
-    """For every token: whether the dictionary has its source word, and whether it is correct or begins a right word."""
-
-    covered_N: np.ndarray
-    right_N: np.ndarray
-    begun_N: np.ndarray
-
-    def of(self, kept_N: np.ndarray) -> TokenVerdicts:
-        """Verdicts on some of the tokens."""
-        return TokenVerdicts(self.covered_N[kept_N], self.right_N[kept_N], self.begun_N[kept_N])
 
 
 class WordFinder:
@@ -327,24 +314,24 @@ class Judge:
                     spans.append((first, last, word.lower(), translations))
             self._spans.append(spans)
 
-    def verdict(self, made: Sequence[np.ndarray]) -> TokenVerdicts:
-        """Judge the output at every position with a word of the dictionary."""
-        covered, right, begun = [], [], []
+    def verdict(self, made: Sequence[np.ndarray]) -> np.ndarray:
+        """Whether the dictionary has the source word of each token, the token is correct, or it begins a correct word.
+
+        Returns:
+            N × 3, for the tokens of all sentences.
+        """
+        found = []
         for ids_N, spans in zip(made, self._spans, strict=True):
-            covered_N, right_N, begun_N = (np.zeros(len(ids_N), dtype=bool) for _ in range(3))
+            verdict_N3 = np.zeros((len(ids_N), 3), dtype=bool)
             ids = ids_N.tolist()
             words = self._output_words(ids_N, ids)
             for first, last, word, translations in spans:
-                covered_N[first:last] = True
                 whole = self._words.text(ids[first:last]).lower() in translations
                 begins = self._begin(word, translations)
                 for at in range(first, last):
-                    right_N[at] = whole or words[at] in translations
-                    begun_N[at] = ids[at] in begins
-            covered.append(covered_N)
-            right.append(right_N)
-            begun.append(begun_N)
-        return TokenVerdicts(np.concatenate(covered), np.concatenate(right), np.concatenate(begun))
+                    verdict_N3[at] = True, whole or words[at] in translations, ids[at] in begins
+            found.append(verdict_N3)
+        return np.concatenate(found)
 
     def _output_words(self, ids_N: np.ndarray, ids: list[int]) -> list[str]:
         """Output word at every position, in lower case."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_index_file, write_sealed
-from isoglot.core.errors import ConfigError, InputError, IsoglotError, nearest_name, shown
+from isoglot.core.errors import ConfigError, InputError, IsoglotError, check_range, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 
@@ -66,12 +66,7 @@ class TokenSets:
             )
         if threshold is None:
             threshold = max(1, round(min(int(np.sum(count)) for count in counts.values()) / _ONCE_IN))
-        if threshold < 1:
-            raise ConfigError(
-                f"a threshold of {threshold}",
-                remedy="give at least 1",
-                code="config.invalid-value",
-            )
+        check_range("threshold", threshold, 1)
         self.counts = {language_code(code): np.asarray(count, dtype=np.int64) for code, count in counts.items()}
         self.threshold = threshold
         self.vocabulary = vocabulary

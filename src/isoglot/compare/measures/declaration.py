@@ -5,7 +5,8 @@ Tests are generated from these declarations: declared invariances hold, all othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from math import isinf
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 if TYPE_CHECKING:
@@ -87,22 +88,11 @@ class Measure:
 
     def as_dict(self) -> dict[str, Any]:
         """The declaration as JSON; an infinite bound is None."""
-        low, high = (None if abs(bound) == float("inf") else bound for bound in self.bounds)
-        return {
-            "name": self.name,
-            "title": self.title,
-            "meaning": self.meaning,
-            "invariances": [name for name in INVARIANCES if name in self.invariances],
-            "kind": self.kind,
-            "ideal": self.ideal,
-            "bounds": [low, high],
-            "pairs": self.pairs,
-            "symmetric": self.symmetric,
-            "widths": self.widths,
-            "fewest": self.fewest,
-            "rows": self.rows,
-            "rows_beyond_columns": self.rows_beyond_columns,
+        facts = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("function", "halves")
         }
+        bounds = [None if isinf(bound) else bound for bound in self.bounds]
+        return facts | {"invariances": [name for name in INVARIANCES if name in self.invariances], "bounds": bounds}
 
 
 def unchanged_by(*names: Invariance) -> frozenset[Invariance]:

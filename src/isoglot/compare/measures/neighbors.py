@@ -14,7 +14,7 @@ from isoglot.compare.measures.cka import SAMPLED
 from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
 from isoglot.core.arrays import refuse_zeros
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.retrieve.methods import nearest
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
         ConfigError: ``k`` is below 1.
         InputError: A row is all zeros, all are equal, or there are fewer than k + 2.
     """
-    if k < 1:
-        raise ConfigError(f"k = {k} is too small", remedy="set at least 1", code="config.invalid-value")
+    check_range("k", k, 1)
     if len(rows_ND) < k + 2:
         raise InputError(
             f"{len(rows_ND)} items are too few for {k} neighbors",

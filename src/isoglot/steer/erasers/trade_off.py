@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.language_probe import discriminant_hits, with_squares
-from isoglot.core.errors import ConfigError, InputError, check_name
+from isoglot.core.errors import ConfigError, InputError, check_name, check_range
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
@@ -188,12 +188,7 @@ def _check(given: Mapping[str, Any], folds: int) -> None:
             remedy="give sentences of two or more",
             code="config.not-supported",
         )
-    if folds < 2:
-        raise ConfigError(
-            f"{folds} folds",
-            remedy="give 2 or more",
-            code="config.invalid-value",
-        )
+    check_range("folds", folds, 2)
     sizes = {code: len(each) for code, each in given.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{code} {size:,}" for code, size in sizes.items())
