@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from isoglot.model import Encoder
-from isoglot.model.protocol import EncoderBase
+from isoglot.model.protocol import EncoderLike
 from isoglot.vocab import train_vocabulary
 
 Orthogonal = Callable[[int], np.ndarray]
@@ -45,7 +45,7 @@ def _rotation(width: int, seed: int) -> torch.Tensor:
     return torch.from_numpy(np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))[0]).float()
 
 
-class Turned(EncoderBase):
+class Turned(EncoderLike):
     """An encoder whose every layer is turned by a rotation of its own; what goes on from a layer is turned back."""
 
     def __init__(self, inner: Encoder) -> None:

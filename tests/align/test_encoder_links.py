@@ -30,7 +30,7 @@ from isoglot.align.words.link_scores import score_links
 from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrize
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, TableEncoder, save_encoder
-from isoglot.model.protocol import EncoderBase
+from isoglot.model.protocol import EncoderLike
 from isoglot.model.static_table import save_table
 from isoglot.represent import extract
 from isoglot.vocab import train_vocabulary
@@ -264,7 +264,7 @@ def test_the_best_layer_is_chosen_and_every_layer_reported(encoder: Encoder, pai
 
     noise = torch.Generator().manual_seed(1)
 
-    class Spoiled(EncoderBase):
+    class Spoiled(EncoderLike):
         """Whose layers but the second say nothing of what is read."""
 
         def __getattr__(self, name: str):

@@ -26,7 +26,7 @@ from isoglot.align.layer_maps import layer_pairs
 from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import Encoder
-from isoglot.model.protocol import EncoderBase
+from isoglot.model.protocol import EncoderLike
 from isoglot.represent import embedding_rows
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_entries
@@ -249,7 +249,7 @@ def test_options_of_the_map(encoder, sentences, options, code, value):
         align_sentences(encoder, encoder, pairs, languages=PAIR, config=AlignConfig(**options))
 
 
-class Wider(EncoderBase):
+class Wider(EncoderLike):
     """An encoder that is twice as wide and a layer deeper than another."""
 
     def __init__(self, inner: Encoder) -> None:
@@ -282,7 +282,7 @@ def test_layers_of_two_depths(encoder):
 
 
 def test_bad_rows_name_their_layer(encoder, turned, sentences):
-    class Broken(EncoderBase):
+    class Broken(EncoderLike):
         def __getattr__(self, name: str):
             return getattr(turned, name)
 

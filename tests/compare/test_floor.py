@@ -9,7 +9,7 @@ import transformers as hf
 
 from isoglot.compare import cka, judge, placed, random_encoder_like, without_top
 from isoglot.model import Batch, Encoder, HookedEncoder, encoder_config, encoder_from_hf
-from isoglot.model.protocol import EncoderBase
+from isoglot.model.protocol import EncoderLike
 from tests.errors import raises
 
 PLACES: dict[str, Any] = {"max_position_embeddings": 40, "vocab_size": 30}
@@ -96,7 +96,7 @@ def test_private_parts_stay_private():
 
 
 def test_an_encoder_of_another_kind():
-    class Strange(EncoderBase):
+    class Strange(EncoderLike):
         pass
 
     with raises("config.not-supported", "Strange"):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from isoglot.model import Encoder, EncoderLike
-from isoglot.model.protocol import EncoderBase
 from isoglot.represent import Representations, embedding_rows, extract, word_types
 from tests.errors import raises
 
@@ -111,7 +110,7 @@ def test_rows_of_a_private_matrix(ours: Encoder):
         embedding_rows(Foreign(ours), [word])  # type: ignore[arg-type]
 
 
-class Foreign(EncoderBase):
+class Foreign(EncoderLike):
     """An encoder of somebody else's: it has what the protocol asks for and no more."""
 
     def __init__(self, inner: Encoder) -> None:

@@ -17,7 +17,7 @@ from isoglot.align import Bitext, Procrustes, Ridge, align_words
 from isoglot.core.config import build_config
 from isoglot.model import HookedEncoder
 from isoglot.model.batch import batch_of_ids, make_batch
-from isoglot.model.protocol import EncoderBase
+from isoglot.model.protocol import EncoderLike
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
 from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, ModelsAndArm, lines_of, map_transfer
@@ -28,7 +28,7 @@ from tests.errors import raises
 TWIN = "en-x-shift"
 
 
-class Rotated(EncoderBase):
+class Rotated(EncoderLike):
     """An encoder whose states are another's, turned in every layer by a rotation of that layer; it reads English.
 
     Text of any language is read as the first encoder reads English.
@@ -242,7 +242,7 @@ def test_new_layers_on_foreign_encoders(encoders):
     shape = new_config(encoders["foreign"], 2, 0.0)
     assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (8, 64, "learned", 2)
 
-    class Bare(EncoderBase):
+    class Bare(EncoderLike):
         hidden_size, depth = 36, 0
 
     shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]

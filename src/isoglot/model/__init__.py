@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from isoglot.model.hf.import_weights import encoder_from_hf as encoder_from_hf
     from isoglot.model.load import load_encoder as load_encoder
     from isoglot.model.plan import SharingPlan as SharingPlan
-    from isoglot.model.protocol import EncoderBase as EncoderBase
     from isoglot.model.protocol import EncoderLike as EncoderLike
     from isoglot.model.static_table import TableEncoder as TableEncoder
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.edits import Edits
+    from isoglot.model.protocol import Edits
 
 SHARED = "shared"
 PartT = TypeVar("PartT", bound=nn.Module)

@@ -11,7 +11,6 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``K`` masked positions a ro
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeGuard
 
 import torch
@@ -21,22 +20,21 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
-from isoglot.model.edits import Edits, check_layer
 from isoglot.model.embedding import Embedding, Members, PerLanguage
 from isoglot.model.head import Head, NoHead
-from isoglot.model.protocol import EncoderBase, TokenTable, last_layer
+from isoglot.model.protocol import Edits, EncoderLike, TokenTable, check_layer, last_layer, needed_vocabulary
 from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     import numpy as np
 
     from isoglot.model.batch import Batch
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.edits import Change
-    from isoglot.model.hf.sentence_transformers import SentenceHead
-    from isoglot.model.protocol import EncoderLike
+    from isoglot.model.protocol import Change
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 
@@ -49,7 +47,7 @@ class AttentionInput(NamedTuple):
     """Rotation of queries and keys, where positions are rotary."""
 
 
-class Encoder(EncoderBase, nn.Module):
+class Encoder(EncoderLike, nn.Module):
     """Masked language model whose languages share the parts that its sharing plan says.
 
     Initial weights depend only on the seed and the parameter's name: a part that two plans have in common starts the
@@ -66,9 +64,8 @@ class Encoder(EncoderBase, nn.Module):
     """
 
     is_thread_safe = is_capturable = True
-    sentence_head: SentenceHead | None = None
-    """Pooling and dense layers of sentence-transformers, where imported weights came with them."""
     config: EncoderConfig
+    provenance: Provenance
 
     def __init__(
         self,
@@ -125,18 +122,8 @@ class Encoder(EncoderBase, nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of its ids.
-
-        Raises:
-            ConfigError: It was built without one.
-        """
-        if self._vocabulary is None:
-            raise ConfigError(
-                "the encoder has no vocabulary",
-                remedy="load it with its tokenizer, or give it one",
-                code="config.not-supported",
-            )
-        return self._vocabulary
+        """The vocabulary of its ids."""
+        return needed_vocabulary(self._vocabulary)
 
     @property
     def has_vocabulary(self) -> bool:
@@ -214,19 +201,16 @@ class Encoder(EncoderBase, nn.Module):
         """Return the id with the highest logit at each position (N), the first of equals, none of the barred ids."""
         return self.head.best_ids(hidden_ND, _code(language), barred)
 
-    @contextmanager
-    def edited(self, layer: int, change: Change) -> Iterator[None]:
+    def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
         """Apply a change to the output of a layer (0: the embeddings) while the block lasts.
 
-        ``layers`` and ``hidden`` have it, and ``run_from`` in the layers after the one it starts from. Several changes
-        apply in the order they were entered. It is undone at the end of the block, also after an error.
+        ``layers`` and ``hidden`` have it, and ``run_from`` in the layers after the one it starts from.
 
         Raises:
             ConfigError: The layer does not exist.
         """
         check_layer(layer, self.depth)
-        with self._edits.entered(layer, change):
-            yield
+        return self._edits.entered(layer, change)
 
     def member_ids(self) -> dict[str, np.ndarray]:
         """The ids of each language, where tables are private; empty otherwise."""

@@ -1,7 +1,7 @@
 """The interface of every encoder: isoglot's own, wrapped Hugging Face models, static vectors, and a user's class.
 
-:class:`EncoderLike` is what analyses are written against. They never ask which class an encoder is: what only some
-encoders can do is a capability of the interface, and :class:`EncoderBase` has the answer of one without it.
+Analyses never ask which class an encoder is: what only some encoders can do is a capability of the interface, with the
+answer of an encoder without it as the default.
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``N`` positions, ``R`` rows of a table, ``V`` vocabulary.
 """
@@ -9,8 +9,10 @@ Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``N`` positions, ``R``
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.edits import Change
+    from isoglot.model.hf.sentence_transformers import SentenceHead
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 _SCORES = 2**20  # logits computed at a time on the CPU: 4 MB, which fits its cache
 _DEVICE_SCORES = 2**28
+
+Change = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""Function of hidden states (B x T x D) and ids (B x T) that returns hidden states (B x T x D)."""
 
 
 class TokenTable(NamedTuple):
@@ -40,116 +45,80 @@ class TokenTable(NamedTuple):
     """The row of each id; -1 for an id without one."""
 
 
-class EncoderLike(Protocol):
-    """An encoder that every analysis works on."""
+class EncoderLike:
+    """An encoder that every analysis works on.
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary that turns text into its ids."""
+    To analyze an encoder of your own, subclass it and implement the members below; the capabilities after them have
+    defaults.
+    """
 
-    @property
-    def provenance(self) -> Provenance:
-        """The texts and dictionaries it was trained on."""
+    if TYPE_CHECKING:  # declared only, so that a subclass may delegate them with __getattr__
 
-    @property
-    def hidden_size(self) -> int:
-        """Dimensions of the hidden states."""
+        @property
+        def vocabulary(self) -> Vocabulary:
+            """The vocabulary that turns text into its ids."""
 
-    @property
-    def depth(self) -> int:
-        """Number of layers."""
+        @property
+        def provenance(self) -> Provenance:
+            """The texts and dictionaries it was trained on."""
 
-    @property
-    def max_length(self) -> int:
-        """Maximum number of input tokens, special tokens included."""
+        @property
+        def hidden_size(self) -> int:
+            """Dimensions of the hidden states."""
 
-    @property
-    def device(self) -> torch.device:
-        """Device of the weights."""
+        @property
+        def depth(self) -> int:
+            """Number of layers."""
 
-    def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
-        """Hidden states of every layer (each B x T x D); the first are the embeddings, after their norm."""
+        @property
+        def max_length(self) -> int:
+            """Maximum number of input tokens, special tokens included."""
 
-    def run_from(
-        self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
-    ) -> torch.Tensor:
-        """Continue from the output of one layer to the output of a later one (default: the last)."""
+        @property
+        def device(self) -> torch.device:
+            """Device of the weights."""
 
-    def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
-        """Logits over the vocabulary (… x V) for hidden states of the last layer (… x D)."""
+        def layers(self, batch: Batch, language: str | None = None) -> tuple[torch.Tensor, ...]:
+            """Hidden states of every layer (each B x T x D); the first are the embeddings, after their norm."""
 
-    def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
-        """Apply a change to the output of a layer (0: the embeddings) while the block lasts.
+        def run_from(
+            self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
+        ) -> torch.Tensor:
+            """Continue from the output of one layer to the output of a later one (default: the last)."""
 
-        ``layers`` shows it, ``run_from`` applies it in the layers after the one it starts from, and so does anything
-        built on the encoder. Several changes apply in the order they were entered.
-        """
+        def logits(self, hidden: torch.Tensor, language: str | None = None) -> torch.Tensor:
+            """Logits over the vocabulary (… x V) for hidden states of the last layer (… x D)."""
 
-    # --- capabilities, with defaults in EncoderBase ---
+        def edited(self, layer: int, change: Change) -> AbstractContextManager[None]:
+            """Apply a change to the output of a layer (0: the embeddings) while the block lasts.
 
-    @property
-    def config(self) -> EncoderConfig | None:
-        """The architecture, where it is one of isoglot's; None for any other."""
+            ``layers`` shows it, ``run_from`` applies it in the layers after the one it starts from, and so does
+            anything built on the encoder. Several changes apply in the order they were entered.
+            """
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The languages the encoder was built for; empty: not known, or any."""
+    # --- capabilities ---
 
-    @property
-    def has_head(self) -> bool:
-        """Whether there is a language modeling head, so that ``logits`` works."""
-
-    @property
-    def has_private_parts(self) -> bool:
-        """Whether each language has weights of its own, so that the language of a pass matters."""
-
-    @property
-    def is_thread_safe(self) -> bool:
-        """Whether several threads may run it at the same time."""
-
-    @property
-    def is_capturable(self) -> bool:
-        """Whether its forward and backward passes can be captured in a CUDA graph."""
+    config: EncoderConfig | None = None
+    """The architecture, where it is one of isoglot's; None for any other."""
+    languages: tuple[str, ...] = ()
+    """The languages the encoder was built for; empty: not known, or any."""
+    has_head: bool = True
+    """Whether there is a language modeling head, so that ``logits`` works."""
+    has_private_parts: bool = False
+    """Whether each language has weights of its own, so that the language of a pass matters."""
+    is_thread_safe: bool = False
+    """Whether several threads may run it at the same time."""
+    is_capturable: bool = False
+    """Whether its forward and backward passes can be captured in a CUDA graph."""
+    sentence_head: SentenceHead | None = None
+    """Pooling and dense layers of sentence-transformers, if the model came with them."""
 
     def states(self, batch: Batch, language: str | None = None, to: int | None = None) -> Iterator[torch.Tensor]:
         """Yield the hidden states of layers 0 to ``to`` (default: the last), computing no later layer if it can."""
+        return islice(self.layers(batch, language), None if to is None else to + 1)
 
     def best_ids(self, hidden_ND: torch.Tensor, language: str | None, barred: torch.Tensor) -> torch.Tensor:
         """Return the id with the highest logit at each position (N), the first of equals, none of the barred ids."""
-
-    def check_language(self, code: str) -> None:
-        """Raise ConfigError if the encoder cannot process a language."""
-
-    def token_table(self, language: str | None = None) -> TokenTable:
-        """Return the token embeddings, of one language where each has its own."""
-
-    def untrained(self, seed: int) -> EncoderLike:
-        """Return an encoder of the same architecture with random weights."""
-
-    def is_body(self, name: str) -> bool:
-        """Whether a parameter or module of that name belongs to the embeddings or layers, and not to the head."""
-
-
-class EncoderBase:
-    """Default capabilities; subclass it and implement the rest of :class:`EncoderLike` to analyze your own encoder."""
-
-    config: EncoderConfig | None = None
-    languages: tuple[str, ...] = ()
-    has_head: bool = True
-    has_private_parts: bool = False
-    is_thread_safe: bool = False
-    is_capturable: bool = False
-
-    def states(
-        self: EncoderLike, batch: Batch, language: str | None = None, to: int | None = None
-    ) -> Iterator[torch.Tensor]:
-        """Yield the hidden states of layers 0 to ``to`` (default: the last)."""
-        return islice(self.layers(batch, language), None if to is None else to + 1)
-
-    def best_ids(
-        self: EncoderLike, hidden_ND: torch.Tensor, language: str | None, barred: torch.Tensor
-    ) -> torch.Tensor:
-        """Return the id with the highest logit at each position (N), from all logits of a few positions at a time."""
         size = max(1, block_size(hidden_ND) // len(self.vocabulary))
         found = [
             self.logits(part_ND, language).index_fill(1, barred, -torch.inf).argmax(dim=1)
@@ -158,27 +127,103 @@ class EncoderBase:
         return torch.cat(found) if found else hidden_ND.new_empty(0, dtype=torch.int64)
 
     def check_language(self, code: str) -> None:
-        """Accept any language."""
+        """Raise ConfigError if the encoder cannot process a language."""
 
     def token_table(self, language: str | None = None) -> TokenTable:
-        """Refuse: the encoder does not expose its token embeddings."""
-        raise ConfigError(
-            f"a {type(self).__name__} shows no embedding matrix",
-            remedy="use layer 0 of extract or word_types",
-            code="config.not-supported",
-        )
+        """Return the token embeddings, of one language where each has its own.
+
+        Raises:
+            ConfigError: The encoder does not expose them.
+        """
+        raise _unsupported(f"a {type(self).__name__} shows no embedding matrix", "use layer 0 of extract or word_types")
 
     def untrained(self, seed: int) -> EncoderLike:
-        """Refuse: the encoder cannot be built anew."""
-        raise ConfigError(
-            f"no untrained encoder can be made like a {type(self).__name__}",
-            remedy="give one that load_encoder opens, or make the untrained one yourself",
-            code="config.not-supported",
-        )
+        """Return an encoder of the same architecture with random weights.
+
+        Raises:
+            ConfigError: It cannot be built anew.
+        """
+        problem = f"no untrained encoder can be made like a {type(self).__name__}"
+        raise _unsupported(problem, "give one that load_encoder opens, or make the untrained one yourself")
 
     def is_body(self, name: str) -> bool:
-        """Whether a parameter belongs to the embeddings or layers: all do."""
+        """Whether a parameter or module of that name belongs to the embeddings or layers, and not to the head."""
         return True
+
+
+def needed_vocabulary(vocabulary: Vocabulary | None) -> Vocabulary:
+    """The vocabulary of an encoder.
+
+    Raises:
+        ConfigError: It was built without one.
+    """
+    if vocabulary is None:
+        raise _unsupported("the encoder has no vocabulary", "load it with its tokenizer, or give it one")
+    return vocabulary
+
+
+def _unsupported(problem: str, remedy: str) -> ConfigError:
+    return ConfigError(problem, remedy=remedy, code="config.not-supported")
+
+
+class Edits:
+    """The changes of each layer, in the order in which they were entered."""
+
+    def __init__(self) -> None:
+        self._at: dict[int, tuple[Change, ...]] = {}
+
+    @contextmanager
+    def entered(self, layer: int, change: Change) -> Iterator[None]:
+        """Add a change while the block lasts."""
+
+        def entry(hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+            return changed(change, hidden_BTD, ids_BT)  # a new function each time: a change may be entered twice
+
+        self._at[layer] = (*self._at.get(layer, ()), entry)
+        try:
+            yield
+        finally:
+            left = tuple(each for each in self._at[layer] if each is not entry)
+            if left:
+                self._at[layer] = left
+            else:
+                del self._at[layer]
+
+    def apply(self, layer: int, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+        """Apply the changes of a layer to its output."""
+        for entry in self._at.get(layer, ()):
+            hidden_BTD = entry(hidden_BTD, ids_BT)
+        return hidden_BTD
+
+
+def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
+    """Apply a change and check the shape of its result.
+
+    Raises:
+        ConfigError: The change returns another shape.
+    """
+    found_BTD = change(hidden_BTD, ids_BT)
+    if found_BTD.shape != hidden_BTD.shape:
+        raise ConfigError(
+            f"an edit returns shape {tuple(found_BTD.shape)} for {tuple(hidden_BTD.shape)}",
+            remedy="keep the shape",
+            code="config.other-size",
+        )
+    return found_BTD
+
+
+def check_layer(layer: int, depth: int) -> None:
+    """Refuse a layer that does not exist.
+
+    Raises:
+        ConfigError: With the range of layers.
+    """
+    if not 0 <= layer <= depth:
+        raise ConfigError(
+            f"there is no layer {layer}",
+            remedy=f"choose from 0 (the embeddings) to {depth}",
+            code="config.unknown-layer",
+        )
 
 
 def layer_states(encoder: EncoderLike, layer: int, batch: Batch, language: str | None = None) -> torch.Tensor:

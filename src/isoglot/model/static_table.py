@@ -22,9 +22,8 @@ from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, read_bytes, write_bytes
 from isoglot.core.run import renewed_folder
-from isoglot.model.edits import Edits, check_layer
 from isoglot.model.folder import VOCABULARY, read_vocabulary
-from isoglot.model.protocol import EncoderBase, TokenTable
+from isoglot.model.protocol import Edits, EncoderLike, TokenTable, check_layer
 from isoglot.text.provenance import store_provenance, stored_provenance, unknown
 from isoglot.vocab.vocabulary import vocabulary_files
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from isoglot.model.batch import Batch
-    from isoglot.model.edits import Change
+    from isoglot.model.protocol import Change
     from isoglot.vocab.vocabulary import Vocabulary
 
 INDEX = "static.json"
@@ -42,7 +41,7 @@ FORMAT = 1
 _LENGTH = 2**20  # there are no positions to run out of
 
 
-class TableEncoder(EncoderBase, nn.Module):
+class TableEncoder(EncoderLike, nn.Module):
     """Static vectors as an encoder with layer 0 alone.
 
     Args:

@@ -16,7 +16,6 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, IsoglotError, check_name
 from isoglot.core.progress import SILENT
-from isoglot.model.hf.sentence_transformers import sentence_head_of
 from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter
 from isoglot.represent.encoder_hash import encoder_hash, hashing
 from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, check_finite, delayed
@@ -67,12 +66,12 @@ def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
 
 def sentence_pool(encoder: EncoderLike) -> SentencePool:
     """Default pooling of an encoder: its own sentence vectors if it has them, else the mean of the subwords."""
-    return "mean" if sentence_head_of(encoder) is None else "model"
+    return "mean" if encoder.sentence_head is None else "model"
 
 
 def pool_in_words(encoder: EncoderLike, pool: Pool) -> list[str]:
     """Remark on sentence vectors computed by the model's own modules; empty otherwise."""
-    head = sentence_head_of(encoder) if pool == "model" else None
+    head = encoder.sentence_head if pool == "model" else None
     return [] if head is None else [f"Sentence vectors are the model's own: {', '.join(head.steps)}"]
 
 

@@ -23,7 +23,6 @@ from torch import nn
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places
-from isoglot.model.hf.sentence_transformers import sentence_head_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -225,7 +224,7 @@ class LayerPass:
     ) -> None:
         self.encoder = encoder
         self.layers = chosen_layers(layers, encoder.depth)
-        self.head = sentence_head_of(encoder) if pooling == "model" else None
+        self.head = encoder.sentence_head if pooling == "model" else None
         if pooling == "model":
             if self.head is None:
                 raise ConfigError(

@@ -24,7 +24,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.config import PRESETS, EncoderConfig
-from isoglot.model.protocol import EncoderBase, last_layer, layer_states
+from isoglot.model.protocol import EncoderLike, last_layer, layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import StoredRows, whole_batches
 from isoglot.transfer.tuning.tuned_encoder import autocast
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from isoglot.align import PairMap
     from isoglot.model.batch import Batch
-    from isoglot.model.protocol import EncoderLike
     from isoglot.text.provenance import Provenance
     from isoglot.transfer.tasks.task import TaskRow
     from isoglot.vocab import Vocabulary
@@ -185,7 +184,7 @@ class Below:
             return map_hidden(self.mapping, hidden_BTD, batch, lengths=self.lengths)
 
 
-class Continued(EncoderBase, nn.Module):
+class Continued(EncoderLike, nn.Module):
     """Frozen lower layers with new trainable layers on top.
 
     As an encoder, its layer 0 is the output of the frozen layers, and its depth the number of new layers.

@@ -22,17 +22,16 @@ from isoglot.core.errors import ConfigError, nearest_name, one_line, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 from isoglot.model.batch import in_second_text
-from isoglot.model.edits import changed, check_layer
 from isoglot.model.head import no_head
-from isoglot.model.protocol import EncoderBase, TokenTable, last_layer
+from isoglot.model.protocol import EncoderLike, TokenTable, changed, check_layer, last_layer, needed_vocabulary
 from isoglot.text.provenance import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from isoglot.model.batch import Batch
-    from isoglot.model.edits import Change
-    from isoglot.model.hf.sentence_transformers import SentenceHead
+    from isoglot.model.protocol import Change
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # maximum input length, if the config has none
@@ -49,7 +48,7 @@ class _Place(NamedTuple):
     after: bool
 
 
-class HookedEncoder(EncoderBase, nn.Module):
+class HookedEncoder(EncoderLike, nn.Module):
     """A Hugging Face encoder behind the interface of :class:`isoglot.model.EncoderLike`.
 
     Args:
@@ -60,8 +59,7 @@ class HookedEncoder(EncoderBase, nn.Module):
         ConfigError: Its layers cannot be found or edited, or the vocabulary is larger than the model's.
     """
 
-    sentence_head: SentenceHead | None = None
-    """Pooling and dense layers of sentence-transformers, if the model came with them."""
+    provenance: Provenance
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
         super().__init__()
@@ -88,18 +86,8 @@ class HookedEncoder(EncoderBase, nn.Module):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary of its ids.
-
-        Raises:
-            ConfigError: It was wrapped without one.
-        """
-        if self._vocabulary is None:
-            raise ConfigError(
-                "the encoder has no vocabulary",
-                remedy="load it with its tokenizer, or give it one",
-                code="config.not-supported",
-            )
-        return self._vocabulary
+        """The vocabulary of its ids."""
+        return needed_vocabulary(self._vocabulary)
 
     @property
     def hidden_size(self) -> int:

@@ -12,16 +12,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.nn import functional as F
 
 from isoglot.core.errors import InputError, one_line, shown
 from isoglot.core.files import note_read
-
-if TYPE_CHECKING:
-    from isoglot.model.protocol import EncoderLike
 
 MODULES = "modules.json"
 _UNLIMITED = 1_000_000  # tokens: what a tokenizer says that has no limit is more
@@ -112,11 +109,6 @@ class SentenceHead:
                 bias = None if bias is None else bias.to(x_BE.device)
                 x_BE = _ACTIVATIONS[activation](F.linear(x_BE, weight.to(x_BE.device), bias))
         return x_BE
-
-
-def sentence_head_of(encoder: EncoderLike) -> SentenceHead | None:
-    """The modules that an encoder came with; None for one that makes no vector of a sentence by itself."""
-    return getattr(encoder, "sentence_head", None)
 
 
 def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:

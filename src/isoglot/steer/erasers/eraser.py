@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from isoglot.model.edits import Change
+    from isoglot.model.protocol import Change
     from isoglot.steer.means import LanguageMeans
 
 FILE = "eraser.safetensors"

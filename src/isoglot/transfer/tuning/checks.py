@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model.edits import check_layer
+from isoglot.model.protocol import check_layer
 from isoglot.transfer.tasks.task import text_of
 from isoglot.transfer.tuning.tunable import tunable
 from isoglot.transfer.tuning.tuned_encoder import reader_of
