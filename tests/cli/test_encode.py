@@ -71,8 +71,7 @@ def test_words_to_a_folder_in_bfloat16(encode, tmp_path: Path):
     )
     assert result.code == 0
     assert (
-        result.out
-        == f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentence sent through in several windows\n"
+        result.out == f"5 words x 32 in layers 0, 2 written to {tmp_path}/v\n1 sentence divided into several windows\n"
     )
     assert {path.name for path in (tmp_path / "v").iterdir()} == {
         "representations.json",
@@ -88,7 +87,7 @@ def test_types_to_a_vec(encode, tmp_path: Path, folder: Path):
         "v.vec", "--lang", "en", "--pool", "types", "--words", str(folder / "words.txt"), "--layers", "-1", "-q"
     )
     assert (result.code, result.err) == (0, "")
-    assert result.out == f"2 word types x 32 in layers 2 written to {tmp_path}/v.vec\n2 of 3 words were met\n"
+    assert result.out == f"2 word types x 32 in layers 2 written to {tmp_path}/v.vec\n2 of 3 words occur\n"
     assert [line.split()[0] for line in (tmp_path / "v.vec").read_text().splitlines()] == ["2", "cat", "the"]
 
 

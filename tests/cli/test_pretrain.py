@@ -192,7 +192,7 @@ def test_the_recipes_are_listed(isoglot):
         ),
         (
             ["micro", "--shards", "en={made}/shards/en"],
-            "--vocab is missing; name the vocabulary the shards were made with",
+            "--vocab is missing; name the vocabulary the shards were built with",
         ),
         (
             ["micro", "--shards", "en={made}/shards/en", "--vocab", "{made}/vocab"],
@@ -200,7 +200,7 @@ def test_the_recipes_are_listed(isoglot):
         ),
         (
             ["micro", "--shards", "en={made}/shards/en", "--shards", "en={made}/shards/fr"],
-            "--shards en={made}/shards/fr: en has shards already; build one folder from all its text",
+            "--shards en={made}/shards/fr: en has a file already; join them into one",
         ),
         (
             ["micro", "--shards", "de={made}/shards/fr", "--vocab", "{made}/vocab", "--out", "x"],
@@ -208,7 +208,7 @@ def test_the_recipes_are_listed(isoglot):
         ),
         (
             "micro --shards en={made}/shards/en --vocab {made}/vocab --out x --parallel en={made}/en.txt".split(),
-            "--parallel names one language; name two: --parallel en=a.txt --parallel fr=b.txt",
+            "parallel text in one language, en; name two: --parallel en=a.txt --parallel fr=b.txt",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""``isoglot doctor``: what is installed, what it can compute on, what is missing and how to add it."""
+"""``isoglot doctor``: installed versions, devices, the bundled encoder and optional parts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.options import Device, OptionalOut, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output, command_line, listing
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from collections.abc import Iterator
+
+    from rich.text import Text
 
 EXAMPLE = "Example: isoglot doctor --measure quick --set seconds=2"
 
@@ -43,37 +45,28 @@ def doctor(
         models=[embedded()],
         progress=output.progress,
     )
-    output.result(check, render(check))
+    output.result(check, listing(_rows(check)))
 
 
-def render(check: dict[str, Any]) -> RenderableType:
-    """The check-up as a table for people."""
-    from rich.table import Table
+def _rows(check: dict[str, Any]) -> Iterator[tuple[str, str, str | Text]]:
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for index, (name, version) in enumerate(check["versions"].items()):
-        table.add_row("" if index else "versions", name, version)
-    for index, found in enumerate(check["devices"]):
+    for name, version in check["versions"].items():
+        yield "versions", name, version
+    for found in check["devices"]:
         chosen = "  ← used" if found["name"] == check["device"] else ""
-        facts = f"{found['chip']}, {found['memory'] / 2**30:.0f} GiB{chosen}"
-        table.add_row("" if index else "devices", found["name"], facts)
-    for index, peak in enumerate(check["peak"]):
-        facts = f"{peak['tflops']:.3g} TFLOP/s on {check['device']}, {peak['size']} × {peak['size']}"
-        table.add_row("" if index else "matrix peak", peak["dtype"], facts)
+        yield "devices", found["name"], f"{found['chip']}, {found['memory'] / 2**30:.0f} GiB{chosen}"
+    for peak in check["peak"]:
+        speed = f"{peak['tflops']:.3g} TFLOP/s on {check['device']}, {peak['size']} × {peak['size']}"
+        yield "matrix peak", peak["dtype"], speed
     for model in check["models"]:
         size = model["size"]
         facts = "not in this version" if size is None else f"{' '.join(model['languages'])}, {size / 1e6:.1f} MB"
-        damage = None if model["problem"] is None else Text(f"damaged: {model['problem']}", "red")
-        table.add_row("model", model["name"], damage or facts)
-    for index, part in enumerate(check["parts"]):
+        yield "model", model["name"], Text(f"damaged: {model['problem']}", "red") if model["problem"] else facts
+    for part in check["parts"]:
         missing = [name for name, version in part["libraries"].items() if version is None]
         there = ", ".join(f"{name} {version}" for name, version in part["libraries"].items() if version)
-        state = Text(f"✓ {there}", "green")
-        if missing:
-            state = Text(f"· no {', '.join(missing)}: {part['install']}", "yellow")
-        table.add_row("" if index else "optional", part["extra"], state)
-    return table
+        state = (
+            Text(f"· no {', '.join(missing)}: {part['install']}", "yellow") if missing else Text(f"✓ {there}", "green")
+        )
+        yield "optional", part["extra"], state

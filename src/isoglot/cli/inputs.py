@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.retrieve.sentences import Layers, Pool
     from isoglot.text.provenance import Provenance
+    from isoglot.vocab import Shards, Vocabulary
 
 Langs = Annotated[
     str | None,
@@ -148,6 +149,36 @@ def one_each(named: list[str], option: str) -> dict[str, Path]:
                 code="config.duplicate",
             )
     return {code: paths[0] for code, paths in files.items()}
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """Options of verbs that train on shards: the shards of each language and the vocabulary they were built with."""
+
+    SECTION: ClassVar[str] = "Input"
+    shards: Annotated[
+        list[str] | None,
+        typer.Option("--shards", metavar="LANG=DIR", help="Token shards of a language. May be repeated."),
+    ] = None
+    vocab: Annotated[
+        str | None, typer.Option("--vocab", metavar="VOCAB", help="The vocabulary the shards were built with.")
+    ] = None
+
+    def open(self) -> tuple[dict[str, Shards], Vocabulary]:
+        """Open the shards and the vocabulary.
+
+        Raises:
+            ConfigError: There is no vocabulary, or a language has two folders.
+            StorageError: A folder cannot be read.
+        """
+        from isoglot.cli.vocab import open_vocabulary
+        from isoglot.vocab import Shards
+
+        shards = {code: Shards.open(folder) for code, folder in one_each(self.shards or [], "--shards").items()}
+        if self.vocab is None:
+            remedy = "name the vocabulary the shards were built with"
+            raise ConfigError("--vocab is missing", remedy=remedy, code="config.missing-option")
+        return shards, open_vocabulary(self.vocab)
 
 
 def is_path(value: str) -> bool:

@@ -17,7 +17,7 @@ from isoglot.core.progress import Progress, choose_progress
 from isoglot.core.run import sole_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -126,6 +126,18 @@ class Output:
 
     def _console(self) -> Console:
         return safe_console(sys.stdout, width=None if sys.stdout.isatty() else 120)
+
+
+def listing(rows: Iterable[Sequence[RenderableType]]) -> RenderableType:
+    """Named facts, one row each; a name that repeats the one above is left blank."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    above = None
+    for name, *cells in rows:
+        table.add_row("" if name == above else name, *cells)
+        above = name
+    return table
 
 
 def safe_console(file: TextIO, *, width: int | None = None, color_system: ColorSystem = "auto") -> Console:

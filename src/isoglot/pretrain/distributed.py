@@ -87,6 +87,20 @@ class World:
 
 
 @contextmanager
+def one_report() -> Iterator[None]:
+    """Report errors of the block on the first rank of a machine only.
+
+    Errors before the process group is set up occur on every rank.
+    """
+    try:
+        yield
+    except IsoglotError:
+        if _number("LOCAL_RANK", 0):
+            raise SystemExit(2) from None
+        raise
+
+
+@contextmanager
 def join_world(device: str = "auto") -> Iterator[World]:
     """Join the process group that ``torchrun`` started, or run alone without it.
 

@@ -14,7 +14,7 @@ import time
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -37,7 +37,8 @@ from isoglot.pretrain.optimizer import LossScale, build_optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints, Position, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.step import ForwardBackward, Losses, check_memory, not_finite
-from isoglot.text.provenance import merged, unknown
+from isoglot.pretrain.translation_pairs import read_parallel_text
+from isoglot.text.provenance import merged
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.pretrain.run_folder import Checkpoint
     from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 
     Probe = Callable[[Encoder, int], dict[str, float]]
@@ -69,6 +69,20 @@ class Pretrained:
     finished: bool = True
     """Whether the budget is spent; if not, there is a checkpoint to resume from and no encoder yet."""
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        position = self.position
+        return {
+            "out": str(self.out),
+            "finished": self.finished,
+            "steps": position.step,
+            "tokens": position.tokens,
+            "seconds": round(position.seconds, 3),
+            "dev_perplexity": position.dev,
+            "best": None if position.best is None else {"step": position.best_step, "perplexity": position.best},
+            "refused": list(self.refused),
+        }
+
 
 def pretrain(
     config: PretrainConfig,
@@ -78,8 +92,7 @@ def pretrain(
     *,
     device: str = "auto",
     dictionaries: Mapping[tuple[str, str], Sequence[Entry]] | None = None,
-    parallel: Sequence[Mapping[str, str]] = (),
-    parallel_provenance: Provenance | None = None,
+    parallel: Sequence[Mapping[str, str]] | Mapping[str, Path] = (),
     probes: Sequence[Probe] = (),
     resume: bool = False,
     stop_after: float | None = None,
@@ -99,8 +112,8 @@ def pretrain(
         out: The folder of the run.
         device: ``auto``, ``cpu``, ``cuda``…
         dictionaries: Entries by (source, target), for code-switching.
-        parallel: Sentences by language, for steps on translation pairs (TLM).
-        parallel_provenance: Provenance of the parallel text, for the record of the encoder; None: unknown.
+        parallel: Parallel text for steps on translation pairs (TLM): a file for each language, or sentences by
+            language, whose provenance is then unknown.
         probes: Functions called with the encoder and the step at every evaluation; what they return is logged.
         resume: Resume the run in the folder.
         stop_after: Seconds from the call after which the run stops with a checkpoint, after at least one step; None:
@@ -125,17 +138,17 @@ def pretrain(
         check_requirements(config, shards, vocabulary)
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
         encoder = _encoder(config, vocabulary, tuple(shards)).to(world.device)
-        trainer = Trainer(config, encoder, shards, world, out, dictionaries, parallel, probes, say)
-        if parallel:
-            pairs = unknown("parallel text") if parallel_provenance is None else parallel_provenance
-            encoder.provenance = merged([encoder.provenance, pairs])
+        rows, origin = read_parallel_text(parallel)
+        trainer = Trainer(config, encoder, shards, world, out, dictionaries, rows, probes, say)
+        if origin:
+            encoder.provenance = merged([encoder.provenance, *origin])
         if world.device.type == "cpu":
             check_memory(config, encoder.config, processes=world.size, precision=trainer.backward.precision)
         begun = False
         if world.first:
             if config.precision == "bfloat16" and product_precision(world.device) == "float16":
                 say(f"{world.device} emulates bfloat16, which is slow; set precision=float16")
-            identity = identity_of(config, shards, vocabulary, dictionaries, parallel)
+            identity = identity_of(config, shards, vocabulary, dictionaries, rows)
             begun = open_folder(out, identity, resume=resume)
             if resume and not begun:
                 say(f"no run to resume in {out}: starting from the beginning")

@@ -18,6 +18,7 @@ Shapes: ``B`` rows, ``T`` tokens of a row, ``N`` pairs, ``M`` sentences.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,14 +30,45 @@ from torch import Tensor
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.pretrain.counter_rng import draws, high, permuted, step_key, stream
+from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.formats.parallel import read_aligned
+from isoglot.text.provenance import derived, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from isoglot.model.plan import SharingPlan
     from isoglot.text.cleaning.processing import TextProcessing
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab.line_encoder import LineEncoder
     from isoglot.vocab.vocabulary import Vocabulary
+
+
+def read_parallel_text(
+    parallel: Sequence[Mapping[str, str]] | Mapping[str, Path],
+) -> tuple[Sequence[Mapping[str, str]], list[Provenance]]:
+    """Sentences by language, and their provenance.
+
+    Args:
+        parallel: A file for each language, parallel line by line; or the sentences, whose provenance is unknown.
+
+    Raises:
+        ConfigError: There is a file of one language only, or a file has been segmented.
+        InputError: The files are not parallel.
+        StorageError: A file cannot be read.
+    """
+    if not isinstance(parallel, Mapping):
+        return parallel, [unknown("parallel text")] if parallel else []
+    if len(parallel) == 1:
+        raise ConfigError(
+            f"parallel text in one language, {next(iter(parallel))}",
+            remedy="name two: --parallel en=a.txt --parallel fr=b.txt",
+            code="config.other-language",
+        )
+    check_as_written(*parallel.values())
+    rows = list(read_aligned(parallel)) if parallel else []
+    return rows, [derived(parallel.values(), {"step": "pair", "languages": sorted(parallel)})] if parallel else []
 
 
 @dataclass(frozen=True)

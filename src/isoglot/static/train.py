@@ -24,6 +24,7 @@ from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
+from isoglot.core.optional import COMPILED
 from isoglot.core.progress import SILENT
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
@@ -124,6 +125,8 @@ def train_static(
     """
     out = Path(out)
     check_shards(shards, vocabulary)
+    if isinstance(config, GloveConfig) and not COMPILED:
+        say("numba is not installed, so this takes a hundred times as long; pip install 'isoglot[static]'")
     counts = frequent(shards, vocabulary, config.min_count)
     method = next(name for name, kind in KINDS.items() if type(config) is kind)
     identity = {

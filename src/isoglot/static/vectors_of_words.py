@@ -5,13 +5,15 @@ Shape legend: ``N`` words, ``D`` dimensions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.text.formats.word_vectors import Vectors, read_vectors
+from isoglot.model.static_table import INDEX, open_table
+from isoglot.text.formats.word_vectors import Vectors, read_vectors, read_words, write_vectors
+from isoglot.text.provenance import provenance_of
 from isoglot.vocab.whole_words import blank_before_words, whole_words
 
 if TYPE_CHECKING:
@@ -53,6 +55,61 @@ def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, languag
             code="input.no-match",
         )
     return Vectors(list(found), np.stack(list(found.values())))
+
+
+def export_words(
+    model: Path,
+    out: Path,
+    words: Path | None = None,
+    language: str | None = None,
+    *,
+    first: int | None = None,
+    same_as: Path | None = None,
+) -> dict[str, Any]:
+    """Write the vectors of words as a ``.vec`` file; returns facts about it.
+
+    Args:
+        model: A folder of static vectors, or any ``.vec`` file.
+        out: The ``.vec`` file.
+        words: A file with the words, one per line; None: all that the model has.
+        language: Their language.
+        first: Only the first N vectors.
+        same_as: Only words that this ``.vec`` file has too, for a fair comparison.
+
+    Raises:
+        ConfigError: A file has another format, or the folder holds no static vectors.
+        InputError: There are no words, or none has a vector.
+        StorageError: A file cannot be read or written.
+    """
+    check_vec(out)
+    wanted = None if words is None else read_words(words)
+    if (model / INDEX).exists():
+        table = open_table(model)
+        origin, found = table.provenance, word_vectors(table, wanted, language)
+        found = Vectors(found.words[:first], found.matrix_ND[:first])
+    elif model.is_dir():
+        remedy = "make them with isoglot static train"
+        raise ConfigError(f"{model} holds no static vectors", remedy=remedy, code="config.not-supported")
+    else:
+        origin, found = provenance_of(model), baseline(model, first)
+        found = found if wanted is None else same_words(found, wanted)
+    if same_as is not None:
+        found = same_words(found, baseline(same_as).words)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_vectors(out, found.words, found.matrix_ND, provenance=origin)
+    asked = {} if wanted is None else {"asked": len(set(wanted))}
+    return {"out": str(out), "words": len(found), "dimensions": int(found.matrix_ND.shape[1]), **asked}
+
+
+def check_vec(out: Path) -> None:
+    """Refuse a file for vectors of words that does not end in ``.vec``.
+
+    Raises:
+        ConfigError: It has another ending.
+    """
+    if out.suffix != ".vec":
+        remedy = "vectors of words are text: name it words.vec"
+        raise ConfigError(f"--out {shown(str(out))} is not a .vec file", remedy=remedy, code="config.malformed-option")
 
 
 def own_words(table: EncoderLike, language: str | None = None) -> list[str]:

@@ -16,7 +16,7 @@ from isoglot.core.errors import check_name, shown
 from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from isoglot.text.formats.lines import LineWriter
@@ -54,6 +54,16 @@ def read_dictionary(path: str | Path, *, skip: Skip | None = None) -> Iterator[E
         return
     parse = _parse_weighted if first[1].count("\t") == 2 else _parse_muse
     yield from parsed(chain([first], lines), lambda line: parse(line[1], path, line[0]), skip)
+
+
+def read_dictionaries(files: Mapping[tuple[str, str], Iterable[Path]]) -> dict[tuple[str, str], list[Entry]]:
+    """Entries of the files of each pair of languages, those of several files together.
+
+    Raises:
+        InputError: A line is malformed.
+        StorageError: A file cannot be read.
+    """
+    return {pair: [entry for path in paths for entry in read_dictionary(path)] for pair, paths in files.items()}
 
 
 def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout = "muse") -> int:
