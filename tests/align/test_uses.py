@@ -253,7 +253,7 @@ class Wider(EncoderLike):
     """An encoder that is twice as wide and a layer deeper than another."""
 
     def __init__(self, inner: Encoder) -> None:
-        self.inner, self.hidden_size, self.depth = inner, inner.hidden_size * 2, inner.depth + 1
+        vars(self).update(inner=inner, hidden_size=inner.hidden_size * 2, depth=inner.depth + 1)
 
     def __getattr__(self, name: str):
         return getattr(self.inner, name)

@@ -100,7 +100,7 @@ def test_an_encoder_of_another_kind():
         pass
 
     with raises("config.not-supported", "Strange"):
-        random_encoder_like(Strange())  # type: ignore[arg-type]
+        random_encoder_like(Strange())
 
 
 def test_places():

@@ -107,25 +107,24 @@ def test_rows_of_a_private_matrix(ours: Encoder):
     with raises("config.missing-option"):
         embedding_rows(ours, [word])
     with raises("config.not-supported"):
-        embedding_rows(Foreign(ours), [word])  # type: ignore[arg-type]
+        embedding_rows(Foreign(ours), [word])
 
 
 class Foreign(EncoderLike):
     """An encoder of somebody else's: it has what the protocol asks for and no more."""
 
     def __init__(self, inner: Encoder) -> None:
-        self.vocabulary, self.hidden_size, self.depth = inner.vocabulary, inner.hidden_size, inner.depth
-        self.max_length, self.device, self.layers = inner.max_length, inner.device, inner.layers
-        self.provenance = inner.provenance
+        names = ("vocabulary", "hidden_size", "depth", "max_length", "device", "layers", "provenance")
+        vars(self).update({name: getattr(inner, name) for name in names})
 
 
 def test_an_encoder_that_is_no_module(ours: Encoder):
     foreign = Foreign(ours)
-    found = extract(foreign, ["The cat sleeps."], language="en")  # type: ignore[arg-type]
+    found = extract(foreign, ["The cat sleeps."], language="en")
     np.testing.assert_allclose(found.stacked(), extract(ours, ["The cat sleeps."], language="en").stacked(), atol=1e-6)
     assert found.header["encoder_sha256"] is None
     with raises("config.not-supported", "bfloat16"):
-        extract(foreign, ["a"], language="en", precision="bfloat16")  # type: ignore[arg-type]
+        extract(foreign, ["a"], language="en", precision="bfloat16")
 
 
 def test_words_for_a_tokenizer_of_bytes(ours: Encoder, tmp_path: Path):

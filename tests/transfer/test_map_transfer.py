@@ -36,8 +36,8 @@ class Rotated(EncoderLike):
 
     def __init__(self, encoder: Any, turns: Mapping[int, torch.Tensor]) -> None:
         self.own, self.turns = encoder, turns
-        self.vocabulary, self.hidden_size, self.depth = encoder.vocabulary, encoder.hidden_size, encoder.depth
-        self.max_length, self.device, self.provenance = encoder.max_length, encoder.device, encoder.provenance
+        names = ("vocabulary", "hidden_size", "depth", "max_length", "device", "provenance")
+        vars(self).update({name: getattr(encoder, name) for name in names})
 
     def layers(self, batch: Any, language: str | None = None) -> tuple[torch.Tensor, ...]:
         return tuple(states @ self.turns[layer] for layer, states in enumerate(self.own.layers(batch, "en")))
@@ -245,7 +245,7 @@ def test_new_layers_on_foreign_encoders(encoders):
     class Bare(EncoderLike):
         hidden_size, depth = 36, 0
 
-    shape = new_config(Bare(), 2, 0.0)  # type: ignore[arg-type]
+    shape = new_config(Bare(), 2, 0.0)
     assert (shape.heads, shape.intermediate_size, shape.positions, shape.layers) == (2, 144, "rotary", 2)
 
 

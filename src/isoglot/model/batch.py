@@ -38,13 +38,17 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Move the batch to a device."""
-        ids_BT, mask_BT, starts_BT = (
-            tensor.to(device, non_blocking=True) for tensor in (self.ids_BT, self.mask_BT, self.starts_BT)
-        )
-        return Batch(ids_BT, mask_BT, starts_BT, self.full)
+        return Batch(*(to_device(tensor, device) for tensor in (self.ids_BT, self.mask_BT, self.starts_BT)), self.full)
 
     def __len__(self) -> int:
         return len(self.ids_BT)
+
+
+def to_device(tensor: torch.Tensor, device: torch.device | str) -> torch.Tensor:
+    """Copy a tensor to a device, asynchronously from pinned memory if it is a GPU."""
+    if tensor.device.type == "cpu" and torch.device(device).type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def make_batch(

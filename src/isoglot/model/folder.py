@@ -134,9 +134,9 @@ def open_encoder(folder: str | Path) -> Encoder:
     if index["vocabulary"] is not None:
         remedy = "put back the vocabulary the encoder was trained with"
         vocabulary = read_vocabulary(folder / VOCABULARY, index["vocabulary"], remedy=remedy)
-    read, name = read_packed if index.get("form") == "packed" else read_weights, _FORMS[index.get("form", "whole")]
+    name = _FORMS[index.get("form", "whole")]
     check_form(index, {"files": {name: str}}, folder / INDEX, remedy="make it with isoglot pretrain")
-    weights = read(folder / name, sha256=index["files"][name])
+    weights = read_weights(folder / name, sha256=index["files"][name])
     places = config.max_length if config.positions == "learned" else 0
     least = config.hidden_size * (config.vocabulary_size + places + config.layers * config.intermediate_size)
     if least > 2 * sum(map(torch.numel, weights.values())):
@@ -202,19 +202,6 @@ def folder_size(folder: str | Path) -> int:
     return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
 
 
-def read_packed(path: Path, *, sha256: str | None = None) -> dict[str, torch.Tensor]:
-    """Read packed weights, and check the hash of the file if given.
-
-    Raises:
-        CorruptFileError: The file is damaged.
-        StorageError: There is no such file.
-    """
-    from isoglot.model.packed import unpack
-
-    _check_there(path)
-    return unpack(read_bytes(path, sha256=sha256), path)
-
-
 def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
     """Load the vocabulary of an encoder and check its hash.
 
@@ -234,7 +221,7 @@ def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
 
 
 def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Tensor]:
-    """Read a safetensors file, and check its hash if given.
+    """Read a safetensors file, or packed weights by their name, and check the hash of the file if given.
 
     Raises:
         CorruptFileError: The file is damaged.
@@ -243,20 +230,18 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    _check_there(path)
+    from isoglot.model.packed import unpack
+
+    if not path.exists():
+        remedy = "copy the folder again, whole"
+        raise StorageError("the weights are missing", remedy=remedy, code="storage.not-found", file=path)
+    if path.name == PACKED:
+        return unpack(read_bytes(path, sha256=sha256), path)
     note_read(path)
     if sha256 is not None:
         check_file(path, sha256=sha256)
     try:
         return load_file(path)
     except SafetensorError as error:
-        raise CorruptFileError(
-            f"not a complete safetensors file: {error}", remedy="copy or make it again", file=path
-        ) from error
-
-
-def _check_there(path: Path) -> None:
-    if not path.exists():
-        raise StorageError(
-            "the weights are missing", remedy="copy the folder again, whole", code="storage.not-found", file=path
-        )
+        problem = f"not a complete safetensors file: {error}"
+        raise CorruptFileError(problem, remedy="copy or make it again", file=path) from error

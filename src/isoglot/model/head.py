@@ -9,7 +9,7 @@ Shapes: ``N`` vectors, ``D`` hidden size, ``V`` vocabulary, ``R`` ids of a langu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -167,25 +167,13 @@ def aligned(weight_VD: torch.Tensor, bias_V: torch.Tensor) -> tuple[torch.Tensor
     return F.pad(weight_VD, (0, 0, 0, extra)), F.pad(bias_V, (0, extra), value=_IMPROBABLE)
 
 
-class NoHead(Head):
-    """Head of an encoder without a softmax: every method raises."""
+class NoHead(nn.Module):
+    """Head of an encoder without a softmax: whatever a :class:`Head` can do raises ConfigError."""
 
-    def __init__(self) -> None:
-        nn.Module.__init__(self)
-
-    def weight(self, language: str | None) -> NoReturn:
-        """Raise ConfigError."""
-        raise no_head()
-
-    def loss(
-        self, x_ND: torch.Tensor, targets_N: torch.Tensor, language: str | None, *, reduction: str = "mean"
-    ) -> NoReturn:
-        """Raise ConfigError."""
-        raise no_head()
-
-    def logits(self, x: torch.Tensor, language: str | None) -> NoReturn:
-        """Raise ConfigError."""
-        raise no_head()
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - torch's own
+        if hasattr(Head, name):
+            raise no_head()
+        return super().__getattr__(name)
 
 
 def no_head(why: str = "its weights came without one") -> ConfigError:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.batch import Batch
     from isoglot.model.protocol import Change
+    from isoglot.text.provenance import Provenance
     from isoglot.vocab.vocabulary import Vocabulary
 
 INDEX = "static.json"
@@ -53,6 +54,7 @@ class TableEncoder(EncoderLike, nn.Module):
 
     weight: torch.Tensor
     known: torch.Tensor
+    provenance: Provenance
 
     def __init__(
         self,

@@ -16,7 +16,6 @@ from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -26,7 +25,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.pretrain.code_switching import DeviceSwitcher
 from isoglot.pretrain.code_switching_table import build_switch_tables, check_switching
 from isoglot.pretrain.counter_rng import high, host_draw
-from isoglot.pretrain.masking import IGNORED, Masked, Masker, random_pools
+from isoglot.pretrain.masking import IGNORED, Masked, Masker
 from isoglot.pretrain.sampling import LanguageSampler
 from isoglot.pretrain.token_rows import Rows, framed
 from isoglot.pretrain.translation_pairs import PairRows, Pairs, check_pairs
@@ -153,9 +152,7 @@ class Batches:
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
         self.layout = vocabulary.layout
-        padded = config.batch.windows == "sentences"
-        self.separator = self.layout.separator if padded or config.batch.separator != "none" else None
-        self.pad = vocabulary.pad_id if padded else None
+        self.separator, self.pad = config.batch.never_masked(vocabulary)
         self.uneven = self.separator is not None or config.masking.draw == "binomial"
         self.numbers = {count: _numbers(world, count) for count in config.batch.sizes}
         self.switchers = self._switchers(shards, vocabulary, dictionaries or {})
@@ -163,16 +160,8 @@ class Batches:
         self.rows = {code: self._language_rows(one, vocabulary, limits[code]) for code, one in shards.items()}
         text = {code: getattr(rows, config.sampling.unit) for code, rows in self.rows.items()}
         self.sampler = LanguageSampler(text, config.sampling, seed=config.seed)
-        pools = random_pools(vocabulary, shards, config.masking.random_from)
-        pools[PAIRS] = np.unique(np.concatenate(list(pools.values())))
-        self.masker = Masker(
-            config.masking,
-            mask_id=vocabulary.mask_id,
-            ends=(len(self.layout.before), len(self.layout.after)),
-            pools=pools,
-            seed=config.seed,
-            device=world.device,
-        )
+        self.masker = Masker.for_vocabulary(config.masking, vocabulary, shards, seed=config.seed, device=world.device)
+        self.masker.pools[PAIRS] = torch.cat(list(self.masker.pools.values())).unique()
         self.pairs: list[Pairs] = []
         if parallel:
             check_pairs(config.sharing)
@@ -183,19 +172,10 @@ class Batches:
         """Rows of pairs so far, by their length."""
 
     def _language_rows(self, shards: Shards, vocabulary: Vocabulary, limit: int | None) -> Rows:
-        switcher, batch = self.switchers.get(shards.language), self.config.batch
-        return Rows(
-            shards,
-            length=self.length,
-            ahead=0 if switcher is None else switcher.window - (self.length - self.layout.size),
-            layout=self.layout,
-            pad=vocabulary.pad_id,
-            device=self.world.device,
-            seed=self.config.seed,
-            limit=limit,
-            separator=batch.separator,
-            windows=batch.windows,
-        )
+        switcher = self.switchers.get(shards.language)
+        ahead = 0 if switcher is None else switcher.window - (self.length - self.layout.size)
+        options = {"seed": self.config.seed, "limit": limit, "ahead": ahead}
+        return self.config.batch.rows(shards, vocabulary, length=self.length, device=self.world.device, **options)
 
     @property
     def languages(self) -> tuple[str, ...]:

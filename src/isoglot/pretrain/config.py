@@ -9,7 +9,7 @@ Recipes in ``recipes/`` set defaults, ``--set`` changes any setting.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -27,7 +27,7 @@ from isoglot.pretrain.optimizer import OptimizerConfig
 from isoglot.pretrain.run_folder import CheckpointConfig
 from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import Budget, ScheduleConfig, parse_budget
-from isoglot.pretrain.token_rows import Separator, TextConfig, Windows
+from isoglot.pretrain.token_rows import Rows, Separator, TextConfig, Windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,6 +135,17 @@ class BatchConfig(Config):
     def sizes(self) -> tuple[int, ...]:
         """The numbers of rows that steps have."""
         return (self.size // 4, self.size // 2, self.size) if self.ramp else (self.size,)
+
+    def rows(self, shards: Shards, vocabulary: Vocabulary, **options: Any) -> Rows:  # noqa: ANN401 - those of Rows
+        """The rows of a text; ``options`` are further arguments of :class:`.token_rows.Rows`."""
+        layout, pad = vocabulary.layout, vocabulary.pad_id
+        return Rows(shards, layout=layout, pad=pad, separator=self.separator, windows=self.windows, **options)
+
+    def never_masked(self, vocabulary: Vocabulary) -> tuple[int | None, int | None]:
+        """Ids of separators and padding inside the rows; None where there are none."""
+        padded = self.windows == "sentences"
+        separator = vocabulary.layout.separator if padded or self.separator != "none" else None
+        return separator, vocabulary.pad_id if padded else None
 
 
 class RequiresConfig(Config):

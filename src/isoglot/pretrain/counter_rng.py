@@ -18,12 +18,15 @@ Shapes: ``B`` rows of a batch.
 from __future__ import annotations
 
 import math
-from typing import overload
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from isoglot.core.rng import derive_seed
+
+Bits = TypeVar("Bits", int, Tensor)
+"""64 bits: an int on the host, or an int64 tensor."""
 
 GOLDEN = 0x9E3779B97F4A7C15 - 2**64
 """2**64 over the golden ratio, as int64: the stride of splitmix64."""
@@ -34,31 +37,19 @@ _SECOND = 0x94D049BB133111EB - 2**64
 _ROUNDS = 6
 
 
-@overload
-def mixed(x: Tensor) -> Tensor: ...
-@overload
-def mixed(x: int) -> int: ...
-def mixed(x: Tensor | int) -> Tensor | int:
+def mixed(x: Bits) -> Bits:
     """Finalizer of splitmix64: a bijection of 64 bits in which every input bit affects every output bit."""
     x = _product(x ^ high(x, 34), _FIRST)
     x = _product(x ^ high(x, 37), _SECOND)
     return x ^ high(x, 33)
 
 
-@overload
-def entry(x: Tensor) -> Tensor: ...
-@overload
-def entry(x: int) -> int: ...
-def entry(x: Tensor | int) -> Tensor | int:
+def entry(x: Bits) -> Bits:
     """Entry ``x`` of the splitmix64 sequence that starts at 0: int64, all 64 bits random."""
     return mixed(_product(x, GOLDEN))
 
 
-@overload
-def high(x: Tensor, bits: int) -> Tensor: ...
-@overload
-def high(x: int, bits: int) -> int: ...
-def high(x: Tensor | int, bits: int) -> Tensor | int:
+def high(x: Bits, bits: int) -> Bits:
     """The highest bits of an int64, as a number from 0 to 2**bits - 1.
 
     >>> high(-1, 24) == 2**24 - 1
@@ -67,7 +58,7 @@ def high(x: Tensor | int, bits: int) -> Tensor | int:
     return (x >> (64 - bits)) & ((1 << bits) - 1)
 
 
-def _product(x: Tensor | int, y: int) -> Tensor | int:
+def _product(x: Bits, y: int) -> Bits:
     """The lowest 64 bits of a product, signed, as tensors compute it."""
     if isinstance(x, int):
         return ((x * y + 2**63) & (2**64 - 1)) - 2**63

@@ -17,7 +17,6 @@ from pydantic import Field
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.pretrain.masking import IGNORED, Masker
-from isoglot.pretrain.token_rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,20 +75,10 @@ class Dev:
         if evaluation.masking_rate is not None:
             masking = masking.model_copy(update={"rate": evaluation.masking_rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)
-        padded = batch.windows == "sentences"
-        self.separator = vocabulary.layout.separator if padded or batch.separator != "none" else None
-        self.pad = vocabulary.pad_id if padded else None
+        self.separator, self.pad = batch.never_masked(vocabulary)
+        options = {"length": length, "device": world.device, "split": "dev"}
         self.rows = {
-            code: Rows(
-                one,
-                length=length,
-                layout=vocabulary.layout,
-                pad=vocabulary.pad_id,
-                device=world.device,
-                split="dev",
-                separator=batch.separator,
-                windows=batch.windows,
-            ).fixed(evaluation.sequences)
+            code: batch.rows(one, vocabulary, **options).fixed(evaluation.sequences)
             for code, one in (shards.items() if evaluation.every else ())
         }
 

@@ -225,6 +225,7 @@ class Masker:
             separator: The id of separators inside the rows; None: no separators.
             pad: The id of padding; None: no padding.
         """
+        candidates_BT = None
         if separator is not None or pad is not None or self.config.draw == "binomial":
             candidates_BT = torch.ones_like(ids_BT, dtype=torch.bool)
             for never in (separator, pad):
@@ -232,28 +233,19 @@ class Masker:
                     candidates_BT &= ids_BT != never
             candidates_BT[:, : self.ends[0]] = False
             candidates_BT[:, ids_BT.shape[1] - self.ends[1] :] = False
-            return self.masked_among(ids_BT, candidates_BT, step, rows_B, language, progress=progress)
-        length = ids_BT.shape[1]
-        count = self.config.positions(length - sum(self.ends), progress)
-        draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)
-        order_BT = _order(draws_BN[:, :length])
-        text_BW = order_BT[:, self.ends[0] : length - self.ends[1]]
-        at_BK = _places(text_BW.topk(count, largest=False, sorted=False).values).sort().values
-        targets_BK = ids_BT.gather(1, at_BK)
-        seen_BK = self._seen(targets_BK, draws_BN[:, length:], language)
-        return Masked(ids_BT.scatter(1, at_BK, seen_BK), at_BK, targets_BK)
+        return self.masked_among(ids_BT, candidates_BT, step, rows_B, language, progress=progress)
 
     def masked_among(
         self,
         ids_BT: Tensor,
-        candidates_BT: Tensor,
+        candidates_BT: Tensor | None,
         step: int | Tensor,
         rows_B: Tensor,
         language: str,
         *,
         progress: float = 0.0,
     ) -> Masked:
-        """Mask rows with special tokens anywhere: only where ``candidates_BT`` is True.
+        """Mask rows with special tokens anywhere: only where ``candidates_BT`` is True (None: between the ends).
 
         K is that of a row of one text, the fullest there is. A row with fewer candidates has its own
         share of them masked, and the rest of its K targets are :data:`IGNORED`. Arguments as in :meth:`masked`.
@@ -261,7 +253,14 @@ class Masker:
         length = ids_BT.shape[1]
         count = self.config.positions(length - sum(self.ends), progress)
         draws_BN = draws(step_key(self._stream, step), rows_B, length + 2 * count)
-        order_BT = torch.where(candidates_BT, _order(draws_BN[:, :length]), LARGEST)
+        order_BT = _order(draws_BN[:, :length])
+        if candidates_BT is None:
+            text_BW = order_BT[:, self.ends[0] : length - self.ends[1]]
+            at_BK = _places(text_BW.topk(count, largest=False, sorted=False).values).sort().values
+            targets_BK = ids_BT.gather(1, at_BK)
+            seen_BK = self._seen(targets_BK, draws_BN[:, length:], language)
+            return Masked(ids_BT.scatter(1, at_BK, seen_BK), at_BK, targets_BK)
+        order_BT = torch.where(candidates_BT, order_BT, LARGEST)
         first_BK = order_BT.topk(count, largest=False, sorted=True).values
         at_BK = _places(first_BK)
         if self.config.draw == "binomial":

@@ -22,7 +22,7 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.language_codes import language_code
-from isoglot.model.batch import Batch, batch_of_ids, first_places
+from isoglot.model.batch import Batch, batch_of_ids, first_places, to_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,13 +34,6 @@ ItemT = TypeVar("ItemT")
 
 IN_FLIGHT = {"cuda": 3}
 """Number of batches submitted ahead, by device type; 0 elsewhere, where calls are synchronous."""
-
-
-def to_device(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Copy a tensor to a device, asynchronously from pinned memory if it is a GPU."""
-    if device.type != "cuda":
-        return tensor.to(device)
-    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class HostCopy:
@@ -333,7 +326,7 @@ class LayerPass:
             items_K = np.repeat(items_K, lengths_K)
         places, lengths = (to_device(torch.from_numpy(array), encoder.device) for array in (places_N, lengths_K))
         found = []
-        moved = _sent(batch, encoder.device)
+        moved = batch.to(encoder.device)
         for layer, hidden_BTD in self._states(moved):
             if layer in self.layers and self.head is not None:
                 found.append(self.head(hidden_BTD, moved.mask_BT))
@@ -346,14 +339,6 @@ class LayerPass:
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
         """Hidden states layer by layer, up to the last one needed."""
         yield from enumerate(self.encoder.states(batch, self.language, self.layers[-1]))
-
-
-def _sent(batch: Batch, device: torch.device) -> Batch:
-    """Copy a batch to a device."""
-    ids_BT, mask_BT, starts_BT = (
-        to_device(tensor, device) for tensor in (batch.ids_BT, batch.mask_BT, batch.starts_BT)
-    )
-    return Batch(ids_BT, mask_BT, starts_BT, batch.full)
 
 
 def _means(states_ND: torch.Tensor, lengths_K: torch.Tensor) -> torch.Tensor:

@@ -26,7 +26,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.run import written_together
 from isoglot.model.embedding import SHARED, Members, PerLanguage
 from isoglot.model.head import ABSENT
-from isoglot.model.hf.import_weights import hf_names
+from isoglot.model.hf.import_weights import HF_SETTINGS, hf_names
 from isoglot.text.provenance import store_provenance
 from isoglot.vocab.external_tokenizer import EXPORT_MARK as MARK
 from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
@@ -245,38 +245,20 @@ def _config(encoder: Encoder, family: Family, *, tied: bool) -> dict[str, Any]:
     common: dict[str, Any] = {
         "architectures": [f"{_TITLES[family]}{kind}"],
         "model_type": family,
-        "vocab_size": config.vocabulary_size,
-        "hidden_size": config.hidden_size,
-        "num_hidden_layers": config.layers,
-        "num_attention_heads": config.heads,
-        "intermediate_size": config.intermediate_size,
-        "max_position_embeddings": config.max_length,
+        **{theirs: getattr(config, ours) for ours, theirs in HF_SETTINGS[family].items()},
         "initializer_range": 0.02,
         "pad_token_id": config.pad_id,
         "tie_word_embeddings": tied,
     }
     if family == "bert":
-        return common | {
-            "hidden_act": "gelu",
-            "hidden_dropout_prob": config.dropout,
-            "attention_probs_dropout_prob": config.dropout,
-            "type_vocab_size": 2,
-            "layer_norm_eps": config.norm_eps,
-            "position_embedding_type": "absolute",
-        }
-    biased = config.bias == "all"
+        same = {"hidden_act": "gelu", "type_vocab_size": 2, "position_embedding_type": "absolute"}
+        return common | same | {"attention_probs_dropout_prob": config.dropout}
     return common | {
         "hidden_activation": "gelu",
-        "norm_eps": config.norm_eps,
-        "norm_bias": biased,
-        "attention_bias": biased,
-        "mlp_bias": biased,
-        "classifier_bias": biased,
         "classifier_activation": "gelu",
         "decoder_bias": True,
-        "attention_dropout": config.dropout,
-        "mlp_dropout": config.dropout,
-        "embedding_dropout": config.dropout,
+        **{f"{part}_bias": config.bias == "all" for part in ("norm", "attention", "mlp", "classifier")},
+        **{f"{part}_dropout": config.dropout for part in ("attention", "embedding")},
         "global_rope_theta": config.rotary_base,
         "local_rope_theta": config.local_rotary_base,
         "local_attention": config.local_window or 128,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -23,6 +24,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 from isoglot.model.batch import in_second_text
 from isoglot.model.head import no_head
+from isoglot.model.hf.import_weights import used_rows
 from isoglot.model.protocol import EncoderLike, TokenTable, changed, check_layer, last_layer, needed_vocabulary
 from isoglot.text.provenance import unknown
 
@@ -73,12 +75,7 @@ class HookedEncoder(EncoderLike, nn.Module):
         config = model.config
         self._separator = _separator(config, vocabulary)
         self.size = int(config.vocab_size)
-        if vocabulary is not None and len(vocabulary) > self.size:
-            raise ConfigError(
-                f"the tokenizer has {len(vocabulary):,} subwords, the model {self.size:,}",
-                remedy="use the tokenizer the model was trained with",
-                code="config.other-size",
-            )
+        used_rows(self.size, vocabulary)
         was_training = model.training
         model.eval()
         self._find_places()
@@ -122,18 +119,15 @@ class HookedEncoder(EncoderLike, nn.Module):
         inputs = self._inputs(batch, language)
         if not self._edits:
             return _hidden_states(self._base, inputs)
-        found: dict[int, torch.Tensor] = {}
+        found: list[torch.Tensor] = []
 
-        def note(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
-            def look(hidden: torch.Tensor) -> torch.Tensor:
-                found[layer] = hidden
-                return hidden
+        def note(hidden: torch.Tensor) -> torch.Tensor:
+            found.append(hidden)
+            return hidden
 
-            return look
-
-        with self._hooked({layer: note(layer) for layer in range(self.depth)}):
+        with self._hooked(dict.fromkeys(range(self.depth), note)):
             last = _last_hidden_state(self._base, inputs)  # the model may return its states from before an edit
-        return (*(found[layer] for layer in range(self.depth)), last)
+        return (*found, last)
 
     def run_from(
         self, layer: int, hidden: torch.Tensor, batch: Batch, language: str | None = None, to: int | None = None
@@ -209,10 +203,7 @@ class HookedEncoder(EncoderLike, nn.Module):
 
         with ExitStack() as hooks:
             hooks.callback(self._base.register_forward_pre_hook(take_ids, with_kwargs=True).remove)
-            if layer == self.depth:
-                hooks.enter_context(_after(self._base, apply))
-            else:
-                hooks.enter_context(self._hooked({layer: apply}))
+            hooks.enter_context(self._hooked({layer: apply}))
             self._edits += 1
             try:
                 yield
@@ -288,8 +279,9 @@ class HookedEncoder(EncoderLike, nn.Module):
     def _hooked(self, changes: Mapping[int, Callable[[torch.Tensor], torch.Tensor]]) -> Iterator[None]:
         """Apply functions to what passes at the places of some layers while the block lasts."""
         with ExitStack() as hooks:
+            places = [*self._places, _Place(self._base, 0, after=True)]
             for layer, change in changes.items():
-                hooks.enter_context(_at(self._base, self._places[layer], change))
+                hooks.enter_context(_at(self._base, places[layer], change))
             yield
 
     @torch.no_grad()
@@ -356,17 +348,14 @@ class HookedEncoder(EncoderLike, nn.Module):
             misses_B = (hidden_BTD[:layer] - states[layer]).abs().amax(dim=(1, 2)) > 1e-3 * scale
             wrong.update(misses_B.nonzero().flatten().tolist())
 
-        def put(layer: int) -> Callable[[torch.Tensor], torch.Tensor]:
-            def change(hidden_BTD: torch.Tensor) -> torch.Tensor:
-                check(layer, hidden_BTD)
-                hidden_BTD = hidden_BTD.clone()
-                hidden_BTD[layer] = states[layer][0]
-                return hidden_BTD
-
-            return change
+        def put(layer: int, hidden_BTD: torch.Tensor) -> torch.Tensor:
+            check(layer, hidden_BTD)
+            hidden_BTD = hidden_BTD.clone()
+            hidden_BTD[layer] = states[layer][0]
+            return hidden_BTD
 
         rows = {name: tensor.repeat(depth, 1) for name, tensor in other.items()}
-        with self._hooked({layer: put(layer) for layer in range(depth)}):
+        with self._hooked({layer: partial(put, layer) for layer in range(depth)}):
             check(depth, _last_hidden_state(self._base, rows))
         return sorted(wrong)
 
@@ -413,10 +402,15 @@ def _at(base: nn.Module, place: _Place, change: Callable[[torch.Tensor], torch.T
             return (change(given[0]), *given[1:]), named
         return given, {**named, "hidden_states": change(named["hidden_states"])}
 
-    def after(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tensor or a tuple
+    def after(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tensor, a tuple or transformers' class
         if not here():
             return None
-        return (change(output[0]), *output[1:]) if isinstance(output, tuple) else change(output)
+        if isinstance(output, tuple):
+            return (change(output[0]), *output[1:])
+        if isinstance(output, torch.Tensor):
+            return change(output)
+        output["last_hidden_state"] = change(output["last_hidden_state"])
+        return output
 
     with ExitStack() as hooks:
         hooks.callback(base.register_forward_pre_hook(begin).remove)
@@ -450,23 +444,6 @@ def _watched(base: nn.Module, seen: list[tuple[_Place, torch.Tensor]]) -> Iterat
                 hooks.callback(part.register_forward_pre_hook(before, with_kwargs=True).remove)
                 hooks.callback(part.register_forward_hook(after).remove)
         yield
-
-
-@contextmanager
-def _after(base: nn.Module, change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """Apply a function to the last hidden state of a model while the block lasts."""
-
-    def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - a tuple or transformers' class
-        if isinstance(output, tuple):
-            return (change(output[0]), *output[1:])
-        output["last_hidden_state"] = change(output["last_hidden_state"])
-        return output
-
-    handle = base.register_forward_hook(hook)
-    try:
-        yield
-    finally:
-        handle.remove()
 
 
 def _hidden_states(base: Any, inputs: Mapping[str, torch.Tensor]) -> tuple[torch.Tensor, ...]:  # noqa: ANN401

@@ -57,6 +57,23 @@ _HEAD: dict[Family, dict[str, str]] = {
     },
 }
 
+_SETTINGS = {
+    "vocabulary_size": "vocab_size",
+    "hidden_size": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "intermediate_size": "intermediate_size",
+    "max_length": "max_position_embeddings",
+}
+_BERT_SETTINGS = {"dropout": "hidden_dropout_prob", "norm_eps": "layer_norm_eps"}
+_MODERN_SETTINGS = {"dropout": "mlp_dropout", "norm_eps": "norm_eps"}
+HF_SETTINGS: dict[Family, dict[str, str]] = {
+    "bert": _SETTINGS | _BERT_SETTINGS,
+    "roberta": _SETTINGS | _BERT_SETTINGS,
+    "modernbert": _SETTINGS | _MODERN_SETTINGS,
+}
+"""The Hugging Face names of settings that have the same meaning there."""
+
 
 def hf_names(family: Family, layers: int) -> dict[str, tuple[str, ...]]:
     """The Hugging Face names of each part; several if its matrix is split there.
@@ -135,7 +152,7 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
         )
     family = _FAMILIES[model.config.model_type]
     theirs = _state(model, family)
-    size = _kept_rows(model.config.vocab_size, vocabulary)
+    size = used_rows(model.config.vocab_size, vocabulary)
     segments = f"{model.base_model_prefix}.embeddings.token_type_embeddings.weight"
     separator = _separator(theirs.get(segments), vocabulary)
     config = _config(model.config, family, theirs, size, vocabulary, separator)
@@ -179,7 +196,12 @@ def _separator(segments_SD: torch.Tensor | None, vocabulary: Vocabulary | None) 
     return vocabulary.segment_separator
 
 
-def _kept_rows(size: int, vocabulary: Vocabulary | None) -> int:
+def used_rows(size: int, vocabulary: Vocabulary | None) -> int:
+    """Number of rows of a model's embedding matrix that its tokenizer uses.
+
+    Raises:
+        ConfigError: The tokenizer has more.
+    """
     if vocabulary is None:
         return size
     if len(vocabulary) > size:
@@ -203,48 +225,20 @@ def _config(
     pad = special.get("[PAD]", config.pad_token_id or 0)
     names = hf_names(family, 0)
     tokens, softmax = (f"{names[part][0]}.weight" for part in ("embedding.tokens", "head.softmax"))
-    values: dict[str, Any] = {
-        "layers": config.num_hidden_layers,
-        "heads": config.num_attention_heads,
-        "hidden_size": config.hidden_size,
-        "intermediate_size": config.intermediate_size,
-        "vocabulary_size": size,
-        "pad_id": pad,
-        "unk_id": special.get("[UNK]", pad),
-        "softmax": "none",
-    }
+    values: dict[str, Any] = {ours: getattr(config, theirs) for ours, theirs in HF_SETTINGS[family].items()}
+    values |= {"vocabulary_size": size, "pad_id": pad, "unk_id": special.get("[UNK]", pad), "softmax": "none"}
     if softmax in state:
         values["softmax"] = "tied" if torch.equal(state[tokens], state[softmax]) else "untied"
     if family == "modernbert":
         full, local = _rope(config, "rope_theta")
         every = _global_every(config) or 1
-        return build_config(
-            EncoderConfig,
-            values=values
-            | {
-                "norm": "pre",
-                "positions": "rotary",
-                "mlp": "geglu",
-                "bias": "all" if config.norm_bias else "none",
-                "max_length": config.max_position_embeddings,
-                "dropout": float(config.mlp_dropout),
-                "norm_eps": config.norm_eps,
-                "rotary_base": float(full),
-                "local_rotary_base": float(local),
-                "local_window": config.local_attention if every > 1 else 0,
-                "global_every": every,
-            },
-        )
-    return build_config(
-        EncoderConfig,
-        values=values
-        | {
-            "max_length": len(state[f"{names['embedding.positions'][0]}.weight"]),
-            "separator_id": separator,
-            "dropout": float(config.hidden_dropout_prob),
-            "norm_eps": config.layer_norm_eps,
-        },
-    )
+        values |= {"norm": "pre", "positions": "rotary", "mlp": "geglu", "bias": "all" if config.norm_bias else "none"}
+        values |= {"rotary_base": float(full), "local_rotary_base": float(local), "global_every": every}
+        values["local_window"] = config.local_attention if every > 1 else 0
+    else:
+        values["max_length"] = len(state[f"{names['embedding.positions'][0]}.weight"])
+        values["separator_id"] = separator
+    return build_config(EncoderConfig, values=values)
 
 
 def _global_every(config: Any) -> int | None:  # noqa: ANN401 - as above

@@ -55,23 +55,15 @@ def _token(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor, *, last: bool) -> t
     return hidden_BTD[torch.arange(len(at_B), device=at_B.device), at_B]
 
 
-_POOLS: dict[str, Pool] = {
-    "cls": lambda hidden, mask: _token(hidden, mask, last=False),
-    "max": lambda hidden, mask: hidden.masked_fill(mask == 0, -torch.inf).amax(dim=1),
-    "mean": _mean,
-    "mean_sqrt_len": lambda hidden, mask: _mean(hidden, mask, 0.5),
-    "weightedmean": _weighted_mean,
-    "lasttoken": lambda hidden, mask: _token(hidden, mask, last=True),
+_POOLS: dict[str, tuple[str, Pool]] = {
+    "cls": ("cls_token", lambda hidden, mask: _token(hidden, mask, last=False)),
+    "max": ("max_tokens", lambda hidden, mask: hidden.masked_fill(mask == 0, -torch.inf).amax(dim=1)),
+    "mean": ("mean_tokens", _mean),
+    "mean_sqrt_len": ("mean_sqrt_len_tokens", lambda hidden, mask: _mean(hidden, mask, 0.5)),
+    "weightedmean": ("weightedmean_tokens", _weighted_mean),
+    "lasttoken": ("lasttoken", lambda hidden, mask: _token(hidden, mask, last=True)),
 }
-"""In the order in which several of them stand side by side."""
-_POOL_KEYS = {
-    "cls": "pooling_mode_cls_token",
-    "max": "pooling_mode_max_tokens",
-    "mean": "pooling_mode_mean_tokens",
-    "mean_sqrt_len": "pooling_mode_mean_sqrt_len_tokens",
-    "weightedmean": "pooling_mode_weightedmean_tokens",
-    "lasttoken": "pooling_mode_lasttoken",
-}
+"""The end of the key in older configs, and the function, in the order in which several poolings are concatenated."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ class SentenceHead:
     def __call__(self, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor) -> torch.Tensor:
         """The vectors of sentences (B x E), in float32."""
         hidden_BTD, mask_BT1 = hidden_BTD.float(), mask_BT.float()[..., None]
-        x_BE = torch.cat([_POOLS[name](hidden_BTD, mask_BT1) for name in self.pools], dim=1)
+        x_BE = torch.cat([_POOLS[name][1](hidden_BTD, mask_BT1) for name in self.pools], dim=1)
         for layer in self.layers:
             if layer is None:
                 x_BE = F.normalize(x_BE, dim=1)
@@ -207,9 +199,9 @@ def _kind(module: dict[str, Any], source: str | Path) -> str:
 def _pools(config: dict[str, Any], source: str | Path) -> tuple[str, ...]:
     named = config.get("pooling_mode")
     if named is None:
-        chosen = {name for name, key in _POOL_KEYS.items() if config.get(key)}
-        others = [key for key in config if key.startswith("pooling_mode_") and config[key]]
-        unknown = set(others) - set(_POOL_KEYS.values())
+        keys = {f"pooling_mode_{key}": name for name, (key, _) in _POOLS.items()}
+        on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value}
+        chosen, unknown = {keys[key] for key in on & keys.keys()}, on - keys.keys()
     else:
         chosen = {named} if isinstance(named, str) else set(named)
         unknown = chosen - set(_POOLS)
