@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import count
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 import numpy as np
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.array_files import Header
-    from isoglot.represent.layer_pass import Layers, Pooling, Precision
+    from isoglot.represent.layer_pass import PassOptions, Pooling
     from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey
     from isoglot.represent.token_rows import TokenRows
 
@@ -79,17 +79,13 @@ def extract(
     encoder: EncoderLike,
     sentences: Sentences,
     *,
-    layers: Layers = "all",
     pool: Pool | None = None,
-    language: str | None = None,
-    length: int | None = None,
-    batch_tokens: int | None = None,
-    precision: Precision = "float32",
     out: str | Path | None = None,
     resume: bool = False,
     chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
+    **options: Unpack[PassOptions],
 ) -> Representations:
     """Represent sentences or their words in any layers of an encoder.
 
@@ -99,18 +95,14 @@ def extract(
     Args:
         encoder: Any encoder; used in evaluation mode and left unchanged.
         sentences: Texts, or a file with one per line; for words: lists of words, or texts with spaces between them.
-        layers: ``all``, or layer numbers: 0 is the embeddings, -1 the last layer.
         pool: What a row of the result is. Default: ``model`` for a sentence-transformers model, else ``mean``.
-        language: Language of the sentences, for encoders and vocabularies with language-specific parts.
-        length: Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512.
-        batch_tokens: Tokens per batch, padding included. Default: suited to the device. Results do not depend on it,
-            except for rounding.
-        precision: Precision of the encoder; results are float32.
         out: A ``.safetensors`` file or a folder to write to. Default: results stay in memory.
         resume: Continue an unfinished run in ``out`` with the same encoder, sentences and options.
         chunk: Number of sentences that are sorted together, and after which a run can be resumed.
         name: Name of the encoder in the header.
         progress: Progress in sentences.
+        options: ``layers`` (``all``, or numbers: 0 is the embeddings, -1 the last layer), ``language``, ``length``
+            (maximum number of tokens), ``batch_tokens`` and ``precision`` (:class:`.layer_pass.PassOptions`).
 
     Raises:
         ConfigError: The encoder does not have that layer, language or pooling.
@@ -127,15 +119,7 @@ def extract(
         )
     kind, pooling = _POOLS[pool]
     facts = survey_sentences(sentences, kind)
-    through = LayerPass(
-        encoder,
-        layers=layers,
-        pooling=pooling,
-        language=language,
-        length=length,
-        batch_tokens=batch_tokens,
-        precision=precision,
-    )
+    through = LayerPass(encoder, pooling, **options)
     job = _Job(through, RowMaker(encoder.vocabulary, through.language, kind, through.length), sentences, facts, chunk)
     header = {
         "format": FORMAT,
@@ -199,15 +183,6 @@ def _in_memory(job: _Job, header: Header, progress: Progress) -> Representations
     return Representations(layers, header, offsets=arrays.get("offsets"))
 
 
-class _Batch(NamedTuple):
-    """A submitted batch: its rows and its vectors once they have arrived."""
-
-    rows: TokenRows
-    group: list[int]
-    places_K: np.ndarray
-    arrival: HostCopy
-
-
 class _Job(NamedTuple):
     """An extraction: sentences and how they are run."""
 
@@ -241,23 +216,27 @@ class _Job(NamedTuple):
         flight = IN_FLIGHT.get(self.through.encoder.device.type, 0)
         ready = 0  # finished rows of the chunk
         with progress.task("encode", total=max(self.facts.sentences - done * self.chunk, 0), unit="sentences") as task:
-            for batch in delayed(_batches(self.through, zip(chunks, begins, strict=False)), flight):
-                seen_L, vectors_LKD = batch.arrival.wait()
+            for rows, group, places_K, arrival in delayed(self._batches(zip(chunks, begins, strict=False)), flight):
+                seen_L, vectors_LKD = arrival.wait()
                 check_finite(seen_L, self.through.layers)
                 for layer, vectors_KD in zip(self.through.layers, vectors_LKD, strict=True):
-                    arrays[layer_name(layer)][batch.places_K] = vectors_KD
-                task.advance(sum(batch.rows.begins[row] for row in batch.group))
-                ready += len(batch.group)
-                if ready == len(batch.rows.ids):
-                    events.update(batch.rows.events)
+                    arrays[layer_name(layer)][places_K] = vectors_KD
+                task.advance(sum(rows.begins[row] for row in group))
+                ready += len(group)
+                if ready == len(rows.ids):
+                    events.update(rows.events)
                     if writer is not None:
-                        writer.mark(dict(batch.rows.events))
+                        writer.mark(dict(rows.events))
                     ready = 0
         return events
 
+    def _batches(
+        self, chunks: Iterable[tuple[TokenRows, int]]
+    ) -> Iterator[tuple[TokenRows, list[int], np.ndarray, HostCopy]]:
+        """Submit every batch of every chunk, with its rows and the positions of its items in the result.
 
-def _batches(through: LayerPass, chunks: Iterable[tuple[TokenRows, int]]) -> Iterator[_Batch]:
-    """Submit every batch of every chunk; a chunk comes with the position of its first item."""
-    for rows, begin in chunks:
-        for group, (items_K, vectors_LKD) in through.run(rows):
-            yield _Batch(rows, group, begin + items_K, HostCopy(vectors_LKD))
+        A chunk comes with the position of its first item.
+        """
+        for rows, begin in chunks:
+            for group, (items_K, vectors_LKD) in self.through.run(rows):
+                yield rows, group, begin + items_K, HostCopy(vectors_LKD)

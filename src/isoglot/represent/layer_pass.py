@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 import torch
@@ -188,17 +188,32 @@ class PooledBatch(NamedTuple):
     vectors_LKD: torch.Tensor
 
 
+class PassOptions(TypedDict, total=False):
+    """Options of a pass, the same in every function that runs one."""
+
+    layers: Layers
+    """``all`` (the default), or layer numbers: 0 is the embeddings, -1 the last layer."""
+    language: str | None
+    """Language of the text, for encoders and vocabularies with language-specific parts."""
+    length: int | None
+    """Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512."""
+    batch_tokens: int | None
+    """Tokens per batch, padding included. Default: suited to the device."""
+    precision: Precision
+    """Precision of the encoder; results are float32."""
+
+
 class LayerPass:
     """Settings of passes through an encoder, used for any number of batches.
 
     Args:
         encoder: Any encoder; used in evaluation mode inside ``with ready()``.
-        layers: Layer numbers, or ``all``.
         pooling: How the tokens of an item are pooled.
-        language: Language, for encoders with language-specific parts.
-        length: Maximum number of tokens per row, special tokens included. Default: the encoder's, at most 512.
-        batch_tokens: Maximum number of tokens per batch, padding included. Default: suited to the device.
-        precision: Precision of the encoder.
+        layers: This and the others as in :class:`PassOptions`.
+        language: See there.
+        length: See there.
+        batch_tokens: See there.
+        precision: See there.
 
     Raises:
         ConfigError: The encoder does not have that layer or language, or the length exceeds its maximum.
@@ -207,13 +222,13 @@ class LayerPass:
     def __init__(
         self,
         encoder: EncoderLike,
-        *,
-        layers: Layers,
         pooling: Pooling,
-        language: str | None,
-        length: int | None,
-        batch_tokens: int | None,
-        precision: Precision,
+        *,
+        layers: Layers = "all",
+        language: str | None = None,
+        length: int | None = None,
+        batch_tokens: int | None = None,
+        precision: Precision = "float32",
     ) -> None:
         self.encoder = encoder
         self.layers = chosen_layers(layers, encoder.depth)

@@ -9,7 +9,7 @@ Shape legend: ``N`` rows, ``D`` hidden size, ``L`` layers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 
 import numpy as np
 import torch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers, Precision
+    from isoglot.represent.layer_pass import PassOptions, Pooling
     from isoglot.represent.representations import Representations
     from isoglot.represent.sentences import Sentences
 
@@ -286,15 +286,11 @@ def language_statistics(
     sentences: Sentences,
     *,
     of: Literal["tokens", "sentences"] = "tokens",
-    layers: Layers = "all",
-    language: str | None = None,
-    length: int | None = None,
-    batch_tokens: int | None = None,
-    precision: Precision = "float32",
     special: Literal["exclude", "include"] = "exclude",
     chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
+    **options: Unpack[PassOptions],
 ) -> LanguageMoments:
     """Mean and covariance of a language over its tokens or its mean-pooled sentences.
 
@@ -314,15 +310,8 @@ def language_statistics(
     from isoglot.vocab.line_encoder import ahead
 
     facts = survey_sentences(sentences, "text")
-    through = LayerPass(
-        encoder,
-        layers=layers,
-        pooling="mean" if of != "tokens" else "tokens" if special == "exclude" else "all-tokens",
-        language=language,
-        length=length,
-        batch_tokens=batch_tokens,
-        precision=precision,
-    )
+    pooling: Pooling = "mean" if of != "tokens" else "tokens" if special == "exclude" else "all-tokens"
+    through = LayerPass(encoder, pooling, **options)
     maker = RowMaker(encoder.vocabulary, through.language, "text", through.length)
     fitter = LanguageStatistics(through.layers)
     work = progress.task("encode", total=facts.sentences, unit="sentences")

@@ -6,7 +6,7 @@ Shape legend: ``N`` or ``W`` words, ``D`` hidden size, ``V`` vocabulary, ``L`` l
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -26,9 +26,9 @@ from isoglot.vocab.whole_words import whole_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.core.progress import Progress
+    from isoglot.core.progress import Progress, Task
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers, Precision
+    from isoglot.represent.layer_pass import PassOptions
     from isoglot.represent.sentences import Sentence, Sentences
 
 
@@ -110,17 +110,13 @@ def word_types(
     sentences: Sentences,
     words: Sequence[str],
     *,
-    layers: Layers = "all",
     subwords: Literal["mean", "first"] = "mean",
     case: Case = "keep",
     contexts: int | None = None,
-    language: str | None = None,
-    length: int | None = None,
-    batch_tokens: int | None = None,
-    precision: Precision = "float32",
     chunk: int = 4096,
     name: str = "",
     progress: Progress = SILENT,
+    **options: Unpack[PassOptions],
 ) -> Representations:
     """Average words over their contexts in a corpus, in every layer; only sums are kept in memory.
 
@@ -128,17 +124,14 @@ def word_types(
         encoder: Any encoder.
         sentences: The corpus: lists of words, or texts (or lines of a file) with spaces between words.
         words: Words to average.
-        layers: ``all``, or layer numbers: 0 is the embeddings, -1 the last layer.
         subwords: A word in context is the mean of its subwords, or its first subword.
         case: How words of the corpus are compared with ``words``.
         contexts: Maximum number of sentences per word, the first ones. Default: all.
-        language: Language of the corpus, for encoders and vocabularies with language-specific parts.
-        length: Maximum number of tokens per row; longer sentences are divided into windows.
-        batch_tokens: Tokens per batch, padding included.
-        precision: Precision of the encoder; sums are float64.
         chunk: Number of sentences that are sorted together.
         name: Name of the encoder in the header.
         progress: Progress in sentences.
+        options: ``layers``, ``language``, ``length``, ``batch_tokens`` and ``precision``
+            (:class:`.layer_pass.PassOptions`); sentences longer than ``length`` are divided into windows.
 
     Returns:
         One row for each word that occurs and has a vector, in the given order, with ``words`` and ``counts``.
@@ -155,20 +148,11 @@ def word_types(
         double = next(word for word, count in Counter(words).items() if count > 1)
         raise ConfigError(f"duplicate word {shown(double)}", remedy="give each word once", code="config.duplicate")
     facts = survey_sentences(sentences, "words")
-    through = LayerPass(
-        encoder,
-        layers=layers,
-        pooling="mean" if subwords == "mean" else "word-first",
-        language=language,
-        length=length,
-        batch_tokens=batch_tokens,
-        precision=precision,
-    )
+    through = LayerPass(encoder, "mean" if subwords == "mean" else "word-first", **options)
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    with hashing(encoder) as hashed:
-        sums_LWD, counts_W, events = _context_sums(
-            through, maker, in_chunks(sentences, "words", chunk), number, case, contexts, facts.sentences, progress
-        )
+    chunks = _with_words(in_chunks(sentences, "words", chunk), number, case, contexts)
+    with hashing(encoder) as hashed, progress.task("encode", total=facts.sentences, unit="sentences") as task:
+        sums_LWD, counts_W, events = _context_sums(through, maker, chunks, len(words), task)
     if not counts_W.any():
         raise InputError(
             f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences",
@@ -206,22 +190,17 @@ def word_types(
 def _context_sums(
     through: LayerPass,
     maker: RowMaker,
-    chunks: Iterator[list[Sentence]],
-    number: dict[str, int],
-    case: Case,
-    contexts: int | None,
-    total: int,
-    progress: Progress,
+    chunks: Iterator[tuple[int, list[Sentence], np.ndarray]],
+    words: int,
+    task: Task,
 ) -> tuple[np.ndarray, np.ndarray, Counter[str]]:
     """Sums of each word's vectors over its contexts (L × W × D), number of contexts (W), and events of the rows."""
-    sums_LWD = np.zeros((len(through.layers), len(number), through.encoder.hidden_size))
-    counts_W = np.zeros(len(number), dtype=np.int64)
-    seen_W = np.zeros(len(number), dtype=np.int64)  # sentences so far, where their number is limited
+    sums_LWD = np.zeros((len(through.layers), words, through.encoder.hidden_size))
+    counts_W = np.zeros(words, dtype=np.int64)
     events = Counter[str]()
-    with through.ready(), progress.task("encode", total=total, unit="sentences") as task:
-        for every in chunks:
-            kept, looked_K = _with_words(every, number, case, contexts, seen_W)
-            task.advance(len(every) - len(kept))
+    with through.ready():
+        for size, kept, looked_K in chunks:
+            task.advance(size - len(kept))
             rows = maker.rows(kept)
             events.update(rows.events)
             for group, (items_K, vectors_LKD) in through.run(rows):
@@ -235,20 +214,22 @@ def _context_sums(
 
 
 def _with_words(
-    sentences: Sequence[Sentence], number: dict[str, int], case: Case, contexts: int | None, seen_W: np.ndarray
-) -> tuple[list[Sentence], np.ndarray]:
-    """Sentences with a wanted word, and for each of their words its number or -1."""
-    kept: list[Sentence] = []
-    looked: list[int] = []
-    for sentence in sentences:
-        found = [number.get(word.lower() if case == "lower" else word, -1) for word in sentence]
-        if contexts is not None:
-            found = [index if index >= 0 and seen_W[index] < contexts else -1 for index in found]
-            seen_W[sorted({index for index in found if index >= 0})] += 1
-        if max(found) >= 0:
-            kept.append(sentence)
-            looked += found
-    return kept, np.array(looked, dtype=np.int64)
+    chunks: Iterator[list[Sentence]], number: dict[str, int], case: Case, contexts: int | None
+) -> Iterator[tuple[int, list[Sentence], np.ndarray]]:
+    """Of each chunk its size, the sentences with a wanted word, and for each of their words its number or -1."""
+    seen_W = np.zeros(len(number), dtype=np.int64)  # sentences so far, where their number is limited
+    for chunk in chunks:
+        kept: list[Sentence] = []
+        looked: list[int] = []
+        for sentence in chunk:
+            found = [number.get(word.lower() if case == "lower" else word, -1) for word in sentence]
+            if contexts is not None:
+                found = [index if index >= 0 and seen_W[index] < contexts else -1 for index in found]
+                seen_W[sorted({index for index in found if index >= 0})] += 1
+            if max(found) >= 0:
+                kept.append(sentence)
+                looked += found
+        yield len(chunk), kept, np.array(looked, dtype=np.int64)
 
 
 def _add(sums_LWD: np.ndarray, at_K: np.ndarray, vectors_LKD: torch.Tensor) -> None:
