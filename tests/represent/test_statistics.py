@@ -99,7 +99,7 @@ def test_errors():
     X = np.ones((2, 3))
     for batch, code, value in (
         ({0: X}, "config.unknown-layer", "layer 1"),
-        ({0: X, 1: X[:1]}, "config.other-size", "1 and 2 rows"),
+        ({0: X, 1: X[:1]}, "config.other-size", "(2, 3) and (1, 3)"),
         ({0: X[0], 1: X}, "config.other-size", "(3,)"),
     ):
         with raises(code, value):

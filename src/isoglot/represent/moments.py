@@ -217,20 +217,11 @@ class LanguageStatistics:
                 code="config.unknown-layer",
             )
         rows = {layer: _float64(batch[layer]) for layer in self.layers}
-        for rows_ND in rows.values():
-            if rows_ND.dim() != 2:
-                raise ConfigError(
-                    f"a batch of shape {tuple(rows_ND.shape)}",
-                    remedy="give one row per item, N x D",
-                    code="config.other-size",
-                )
         counts = [len(rows_ND) for rows_ND in rows.values()]
-        if min(counts) != max(counts):
-            raise ConfigError(
-                f"layers with {min(counts):,} and {max(counts):,} rows",
-                remedy="give each layer the same rows",
-                code="config.other-size",
-            )
+        if any(rows_ND.dim() != 2 for rows_ND in rows.values()) or min(counts) != max(counts):
+            shapes = " and ".join(str(tuple(rows_ND.shape)) for rows_ND in rows.values())
+            problem, remedy = f"layers of shape {shapes}", "give each layer the same rows, N x D"
+            raise ConfigError(problem, remedy=remedy, code="config.other-size")
         if not counts[0]:
             return
         for layer, rows_ND in rows.items():

@@ -116,20 +116,20 @@ class Shallow:
         inner = ("vectors_vocab", "vectors_ngrams") if isinstance(self.config, FastTextConfig) else ("vectors",)
         return {**{name: getattr(wv, name) for name in inner}, "syn1neg": self.model.syn1neg}
 
-    def chance(self) -> list[Any]:
-        """State of the random number generator."""
+    def state(self) -> dict[str, Any]:
+        """State of the random number generator, for a checkpoint."""
         kind, keys, *rest = self.model.random.get_state()
-        return [kind, keys.tolist(), *rest]
+        return {"chance": [kind, keys.tolist(), *rest]}
 
-    def restore(self, arrays: Mapping[str, np.ndarray], chance: list[Any], epoch: int) -> None:
-        """Resume from a checkpoint."""
+    def restore(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
+        """Resume from a checkpoint: :meth:`arrays`, and :meth:`state` with its ``step``."""
         for name, here in self.arrays().items():
             here[:] = arrays[name]
         if isinstance(self.config, FastTextConfig):
             self.model.wv.adjust_vectors()
-        kind, keys, *rest = chance
+        kind, keys, *rest = state["chance"]
         self.model.random.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
-        self.epoch = epoch
+        self.epoch = state["step"]
 
 
 class _Sentences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -109,14 +109,15 @@ class Glove:
             for name, array in getattr(self, side)._asdict().items()
         }
 
-    @classmethod
-    def restore(cls, arrays: Mapping[str, np.ndarray], epoch: int, losses: list[float]) -> Glove:
-        """Resume from a checkpoint."""
-        sides = [
-            Side(**{name: np.array(arrays[f"{side}.{name}"]) for name in Side._fields})
-            for side in ("words", "contexts")
-        ]
-        return cls(sides[0], sides[1], epoch, losses)
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint has besides the arrays."""
+        return {"losses": self.losses}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
+        """Resume from a checkpoint: :meth:`arrays`, and :meth:`state` with its ``step``."""
+        for name, here in self.arrays().items():
+            here[:] = arrays[name]
+        self.epoch, self.losses = state["step"], list(state["losses"])
 
 
 def _side(types: int, dimensions: int, seed: int, name: str) -> Side:

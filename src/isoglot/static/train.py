@@ -14,6 +14,7 @@ from __future__ import annotations
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -76,15 +77,24 @@ class _Work:
     stop_after: int | None
     progress: Progress
 
-    def until(self, config: StaticConfig, epoch: int) -> range:
-        """The epochs left to train."""
-        last = config.epochs if self.stop_after is None else min(config.epochs, self.stop_after)
-        return range(epoch, last)
-
-    def keep(self, config: StaticConfig, epoch: int, arrays: Mapping[str, np.ndarray], state: dict[str, Any]) -> None:
-        """Write a checkpoint if one is due after this epoch."""
-        if epoch % config.checkpoint_every == 0 or epoch == self.stop_after:
-            self.checkpoints.save(epoch, {name: torch.from_numpy(array) for name, array in arrays.items()}, {}, state)
+    def train(
+        self,
+        config: StaticConfig,
+        model: Glove | Shallow,
+        restore: Callable[[dict[str, np.ndarray], dict[str, Any]], None],
+        learn: Callable[[], object],
+    ) -> bool:
+        """Train from the newest checkpoint on, with a checkpoint where one is due; returns whether all is done."""
+        last = self.checkpoints.newest()
+        if last is not None:
+            restore({name: tensor.numpy() for name, tensor in last.tensors(MODEL).items()}, last.state)
+        end = config.epochs if self.stop_after is None else min(config.epochs, self.stop_after)
+        while model.epoch < end:
+            learn()
+            if model.epoch % config.checkpoint_every == 0 or model.epoch == self.stop_after:
+                tensors = {name: torch.from_numpy(array) for name, array in model.arrays().items()}
+                self.checkpoints.save(model.epoch, tensors, {}, model.state())
+        return model.epoch >= config.epochs
 
 
 def train_static(
@@ -219,16 +229,9 @@ def _clear(out: Path) -> None:
 
 def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
     blocks = _counted(config, work)
-    last = work.checkpoints.newest()
-    if last is None:
-        glove = Glove.begin(blocks.types, config.dimensions, config.seed)
-    else:
-        arrays = {name: tensor.numpy() for name, tensor in last.tensors(MODEL).items()}
-        glove = Glove.restore(arrays, last.state["step"], last.state["losses"])
-    for _ in work.until(config, glove.epoch):
-        glove.learn_epoch(blocks, config, workers=work.workers, progress=work.progress)
-        work.keep(config, glove.epoch, glove.arrays(), {"losses": glove.losses})
-    if glove.epoch < config.epochs:
+    glove = Glove.begin(blocks.types, config.dimensions, config.seed)
+    learn = partial(glove.learn_epoch, blocks, config, workers=work.workers, progress=work.progress)
+    if not work.train(config, glove, glove.restore, learn):
         return None
     return glove.vectors(config.vectors), {"pairs": len(blocks), "losses": glove.losses}
 
@@ -263,14 +266,8 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
 
 def _shallow(config: StaticConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
     model = Shallow(work.stream, work.names, cast("Word2VecConfig", config), workers=work.workers)
-    last = work.checkpoints.newest()
-    if last is not None:
-        arrays = {name: tensor.numpy() for name, tensor in last.tensors(MODEL).items()}
-        model.restore(arrays, last.state["chance"], last.state["step"])
-    for _ in work.until(config, model.epoch):
-        model.learn_epoch(progress=work.progress)
-        work.keep(config, model.epoch, model.arrays(), {"chance": model.chance()})
-    return (model.vectors(), {}) if model.epoch == config.epochs else None
+    learn = partial(model.learn_epoch, progress=work.progress)
+    return (model.vectors(), {}) if work.train(config, model, model.restore, learn) else None
 
 
 def _table(vectors_VD: np.ndarray, stream: Stream, vocabulary: Vocabulary, about: Mapping[str, Any]) -> TableEncoder:
