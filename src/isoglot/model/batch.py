@@ -38,7 +38,8 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Move the batch to a device."""
-        return Batch(*(to_device(tensor, device) for tensor in (self.ids_BT, self.mask_BT, self.starts_BT)), self.full)
+        ids_BT, mask_BT, starts_BT = (to_device(each, device) for each in (self.ids_BT, self.mask_BT, self.starts_BT))
+        return Batch(ids_BT, mask_BT, starts_BT, self.full)
 
     def __len__(self) -> int:
         return len(self.ids_BT)

@@ -98,7 +98,7 @@ class Encoder(EncoderLike, nn.Module):
         )
         last = config.languages if plan.layer_is_private(config.layers) else ()
         self.final_norm = PerLanguage(last, lambda _: norm(config) if config.norm == "pre" else nn.Identity())
-        self.head = NoHead() if config.softmax == "none" else Head(config, known, self.embedding.tokens)  # type: ignore[assignment]
+        self.head = NoHead() if config.softmax == "none" else Head(config, known, self.embedding.tokens)
         if seed is not None:
             self.reset(seed)
 

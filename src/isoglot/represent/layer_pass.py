@@ -170,15 +170,14 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
 @contextmanager
 def evaluation_mode(encoder: EncoderLike) -> Iterator[None]:
     """Evaluation mode for the duration of the block; then every module returns to its previous mode."""
-    parts = list(encoder.modules()) if isinstance(encoder, nn.Module) else []
-    training = [part.training for part in parts]
-    if isinstance(encoder, nn.Module):
+    parts = [part for part in encoder.modules() if part.training] if isinstance(encoder, nn.Module) else []
+    if parts and isinstance(encoder, nn.Module):  # setting the mode of every module takes milliseconds
         encoder.eval()
     try:
         yield
     finally:
-        for part, mode in zip(parts, training, strict=True):
-            part.training = mode
+        for part in parts:
+            part.training = True
 
 
 class PooledBatch(NamedTuple):
