@@ -149,7 +149,7 @@ def test_static_vectors_can_be_steered(isoglot, model: Path):
     found = isoglot(*given, "--model", str(model), "--layer", "0", "--alpha", "1", "--json", "-q")
     assert (found.code, found.err) == (0, "")
     assert json.loads(found.out)["model"] == str(model)
-    swept = isoglot("steer", "sweep", "--model", str(model), "--sentences", "4", "--alpha", "1", "--json", "-q")
+    swept = isoglot("steer", "sweep", str(model), "--sentences", "4", "--alpha", "1", "--json", "-q")
     assert (swept.code, swept.err) == (0, "")
     assert json.loads(swept.out)["masked"] == {}
 
