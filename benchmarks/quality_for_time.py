@@ -27,8 +27,8 @@ import numpy as np
 from isoglot.core.config import build_config
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.metrics_log import read_metrics
-from isoglot.report.lines import Line, line_chart
-from isoglot.report.svg_file import svg_file
+from isoglot.report.figures import Line, lines
+from isoglot.report.rendering import rendered
 from isoglot.represent import extract
 from isoglot.vocab import Shards, Vocabulary
 
@@ -155,14 +155,14 @@ def compared(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def drawn(found: Sequence[dict[str, Any]]) -> str:
     """Dev loss against seconds, a line for each run, with its P@1 at the end."""
-    lines = [
+    drawn = [
         Line(name=f"{named(one['run'])}: P@1 {max(one['p_at_1']):.1f} %", points=[tuple(at) for at in one["curve"]])
         for one in found
     ]
-    chart = line_chart(lines, across="seconds of training", up="dev loss (15 % masked)", width=820)
     title = next(iter(compared(found)), "Dev loss against the clock")
     note = "P@1: translations found among parallel sentences at the end, each language's mean removed, best layer"
-    return svg_file(chart, title, note)
+    figure = lines(drawn, name="time", title=title, caption=note, x="seconds of training", y="dev loss (15 % masked)")
+    return rendered(figure.titled(), "svg").decode()
 
 
 def named(run: str) -> str:

@@ -44,8 +44,9 @@ from isoglot.core.progress import SILENT, choose_progress
 from isoglot.model import load_encoder
 from isoglot.model.static_table import TableEncoder
 from isoglot.pretrain import PretrainConfig, pretrain
-from isoglot.report.lines import Line, line_chart
-from isoglot.report.svg_file import svg_file
+from isoglot.report.figures import Line
+from isoglot.report.figures import lines as line_figure
+from isoglot.report.rendering import rendered
 from isoglot.represent import extract
 from isoglot.retrieve import RetrievalConfig, VectorSet, WordLookup
 from isoglot.retrieve.dictionaries import entry_sides, score_dictionary, words_by_language
@@ -368,15 +369,18 @@ def figure(found: Mapping[str, Any]) -> str:
             floor = max(floor, mrr)
         elif row["tokens"]:
             best[row["tokens"]] = max(best[row["tokens"]], (mrr, row["system"]))
-    drawing = line_chart(  # the highest first, so that names stand in the order of their lines
-        [Line(name=name, points=lines[name]) for name in sorted(lines, key=lambda name: -lines[name][-1][1])],
-        across="tokens a language, millions",
-        up="mean reciprocal rank",
-    )
     said = "".join(f", with {size} tokens {mrr:.3f} ({name})" for size, (mrr, name) in best.items())
     title = f"MRR of words spelled differently, the best of each: {UNTRAINED} {floor:.3f}{said}"
     words = f"MUSE's test words from English, mean of {', '.join(found['entries'])}, read alone or in contexts"
-    return svg_file(drawing, title, f"{words}; vectors as they are. Level lines: models that were there before.")
+    figure = line_figure(  # the highest first, so that names stand in the order of their lines
+        [Line(name=name, points=lines[name]) for name in sorted(lines, key=lambda name: -lines[name][-1][1])],
+        name="static-and-contextual",
+        title=title,
+        caption=f"{words}; vectors as they are. Level lines: models that were there before.",
+        x="tokens a language, millions",
+        y="mean reciprocal rank",
+    )
+    return rendered(figure.titled(), "svg").decode()
 
 
 def _sizes(found: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -56,8 +55,8 @@ def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
     assert len(found) == 1 + 12
     assert found[1][5:7] == ["1", EN[0]]
     assert all((cells[5] == cells[7]) == (cells[-1] == "yes") == (cells[-2] == "1") for cells in found[1:])
-    drawing = ET.fromstring((out / "layers.svg").read_text())  # noqa: S314 - our own file
-    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "Translations found by layer" in (out / "index.html").read_text()
+    assert read_json(out / "figures" / "layers.vl.json")["layer"]
 
 
 def test_means_come_from_other_sentences_unless_told(sentences, tmp_path: Path, retrieve_folder: Path):
@@ -112,7 +111,7 @@ def test_a_source_of_means_that_is_none_is_one_line(sentences, options: tuple[st
 def test_same_seed_same_bytes(sentences, tmp_path: Path):
     for name in ("one", "two"):
         assert sentences(*ALIGNED, "--seed", "3", "--pairs", "all", "--out", str(tmp_path / name)).code == 0
-    for file in ("metrics.json", "metrics.csv", "pairs.tsv", "layers.svg"):
+    for file in ("metrics.json", "metrics.csv", "pairs.tsv", "figures/layers.vl.json"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
     assert len((tmp_path / "one" / "pairs.tsv").read_text().splitlines()) == 1 + 12 * 3 * 2 * 2
 
@@ -208,13 +207,13 @@ def test_sentences_from_vectors(isoglot, sentences, retrieve_folder: Path, tmp_p
     same = sentences("--source", "x.npy", "--target", "layers.npy", "--layers", "-1", "--json", "-q")
     (pair,) = json.loads(same.out)["pairs"]
     assert (pair["source"], pair["target"], pair["best"]["value"]) == ("x.npy", "layers.npy", 1.0)
-    both = sentences("--source", "layers.npy", "--target", "layers.npy", "--figure", str(tmp_path / "f.svg"), "-q")
+    both = sentences("--source", "layers.npy", "--target", "layers.npy", "--figure", str(tmp_path / "f.html"), "-q")
     assert (
         "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine among 12 candidates; whether layer 1 is as"
         in " ".join(both.out.split())
     )
     assert "\n95 % interval 100.0 to 100.0, the best of 8 on the same data; chance 8.3 %\n" in both.out
-    assert (tmp_path / "f.svg").exists()
+    assert "vegaEmbed" in (tmp_path / "f.html").read_text()
     for name, text in (("en", "a.txt"), ("fr", "b.txt")):
         out = str(tmp_path / f"{name}.safetensors")
         assert isoglot("encode", "model", "--text", text, "--out", out, "--device", "cpu").code == 0
@@ -237,7 +236,7 @@ def test_words_through_a_map(words, tmp_path: Path, retrieve_folder: Path):
     metrics = read_json(tmp_path / "out" / "metrics.json")["pairs"][0]
     assert metrics["coverage"]["entries_found"] == 6
     assert metrics["layers"][0]["scores"][0]["candidates"] == 12
-    assert not (tmp_path / "out" / "layers.svg").exists()
+    assert not (tmp_path / "out" / "figures").exists()
     gold = words(*VECTORS[:-1], "en-fr=w.txt", "--candidates", "gold", "--json", "-q")
     assert json.loads(gold.out)["pairs"][0]["layers"][0]["scores"][0]["candidates"] == 6
 
@@ -262,7 +261,7 @@ def test_words_of_a_model(words, tmp_path: Path):
     assert "en-fr: 6 of 7 entries have both words (6 of 7 source words)" in result.out
     metrics = read_json(tmp_path / "out" / "metrics.json")
     assert [each["layer"] for each in metrics["pairs"][0]["layers"]] == [0, 0, 1, 1, 2, 2]
-    assert (tmp_path / "out" / "layers.svg").exists()
+    assert (tmp_path / "out" / "figures" / "layers.vl.json").exists()
     rows = words(*common, "--words-as", "embeddings", "--quiet", "--json")
     (pair,) = json.loads(rows.out)["pairs"]
     assert [each["layer"] for each in pair["layers"]] == [None, None]

@@ -240,7 +240,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     assert facts["table3"][0]["paper (Liu et al. 2020)"] == {"en": None, "fr": None}
     assert len((out / "sweep.csv").read_text().splitlines()) == 19
     page = (out / "index.html").read_text()
-    assert page.count("<svg") == 10  # two charts and three heat maps of each way
+    assert page.count('class="figure"') == 10  # two charts and three heat maps of each way
     assert "Liu et al. 2020" in page
 
 
@@ -421,7 +421,7 @@ def test_erase_shows_every_way_and_saves_the_best_eraser(steer, tmp_path: Path):
     tied = [row for row in ways if row["harmonic"] == pytest.approx(most)]
     assert len(tied) > 1
     assert facts["eraser"] == min(tied, key=lambda row: row["change"])["name"]
-    assert "<svg" in (out / "index.html").read_text()
+    assert 'class="figure"' in (out / "index.html").read_text()
     assert len(read_json(out / "run.json")["outputs"]) == 4
 
 

@@ -42,7 +42,7 @@ def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
     result = isoglot(*command, "--layers", "0,1")
     assert result.code == 0, result.err
     assert "de through a map:" in result.out
-    assert f"The figure is {out}/map-de.svg" in result.out.replace("\n", "")
+    assert f"The page is {out}/index.html" in result.out.replace("\n", "")
     found = read_json(out / "result.json")
     assert (found["task"], found["metric"], found["trained_on"], found["ceiling"]) == ("ner", "f1", "en", "en test")
     assert {(line["models"], line["language"], line["arm"], line["layer"]) for line in found["scores"]} == {
@@ -52,7 +52,7 @@ def test_built_in_data_a_folder_and_resume(isoglot, models, tmp_path: Path):
         for layer in (0, 1)
     }
     assert (out / "result.csv").read_text().count("\n") == 13
-    assert "<svg" in (out / "map-de.svg").read_text()
+    assert (out / "figures" / "map-de.vl.json").is_file()
     assert {path.name for path in (out / "maps").iterdir()} == {"monolingual-de", "bilingual-de"}
     assert read_json(out / "run.json")["status"] == "finished"
     isoglot(*command).failed("config.run-exists")

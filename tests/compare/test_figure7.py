@@ -27,7 +27,7 @@ from isoglot.compare.figure7_claims import claims, correlation_interval
 from isoglot.compare.measures.cka import FORMS, cka, paper_cka
 from isoglot.model import Encoder, encoder_config, save_encoder
 from isoglot.model.folder import open_encoder
-from isoglot.report.figure7 import paper_average
+from isoglot.report.compare import paper_average
 from isoglot.represent import extract
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.text.formats.parallel import unrepeated

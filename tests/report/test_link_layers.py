@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isoglot.align.words.layer_choice import LayerChoice, LinkSettings, TriedSettings
 from isoglot.align.words.link_scores import LinkScores
-from isoglot.report.link_layers import choice_in_words, link_layers_page
+from isoglot.report.alignment import choice_in_words, link_layers_page
 
 
 def tried(layer: int, rule, threshold: float | None, hits: int, center="mean") -> TriedSettings:
@@ -32,22 +32,24 @@ def test_it_says_what_was_chosen_and_shows_every_layer():
     )
     assert choice_in_words(found) == words
     page = link_layers_page(found, ("en", "fr"), facts=["model X"])
-    assert words in page
-    assert "By softmax, means removed, layer 2 is the best of 3" in page
-    assert page.count("<tr>") == 1 + 4 * 3  # the best threshold of each layer only
-    assert page.count("<polyline") == 4
-    assert "<th scope='row'>softmax, means removed</th><td class='number'>0</td><td class='number'>0.2</td>" in page
+    assert len({row["s"] for row in page.figures()["link-layers"].spec["data"]["values"]}) == 4
+    (section,) = page.sections
+    assert len(section.body[1].rows) == 4 * 3  # the best threshold of each layer only
+    text = page.html()
+    assert words in text
+    assert "By softmax, means removed, layer 2 is the best of 3" in text
+    assert "<th scope='row'>softmax, means removed</th><td class='number'>0</td><td class='number'>0.2</td>" in text
     assert (
         "<th scope='row'>argmax, as it is</th><td class='number'>2</td><td class='number'>–</td><td class='number'>0.600</td>"
-        in page
+        in text
     )
-    assert "model X" in page
+    assert "model X" in text
 
 
 def test_one_layer_needs_no_figure():
     page = link_layers_page(choice(1), ("en", "fr"))
-    assert "<svg" not in page
-    assert page.count("<tr>") == 5
+    assert not page.figures()
+    assert len(page.sections[0].body[1].rows) == 4
 
 
 def test_means_that_were_kept_are_named():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from isoglot.report.map_transfer import curves, finding, map_transfer_svg
+from isoglot.report.transfer import curves, map_finding, map_transfer_figure
 from isoglot.transfer.map_protocol import Arm, LayerScore, MapTransfer
 from isoglot.transfer.scoring.significance import estimate
 
@@ -62,13 +61,13 @@ def test_every_way_has_its_curve():
 )
 def test_the_title_is_the_finding(left_out, title):
     result = outcome(*left_out)
-    assert finding(result, "de") == title
-    drawing = ET.fromstring(map_transfer_svg(result, "de"))  # noqa: S314 - our own drawing
-    assert " ".join(text.text or "" for text in drawing.findall(".//{*}text[@class='title']")) == title
-    assert len(drawing.findall(".//{*}polyline")) == 6 - len(left_out)
+    assert map_finding(result, "de") == title
+    figure = map_transfer_figure(result, "de")
+    assert figure.title == title
+    assert len({row["s"] for row in figure.spec["data"]["values"]}) == 6 - len(left_out)
 
 
 def test_one_layer_is_not_called_the_best():
     result = outcome()
     one = replace(result, layers=(1,), lines=tuple(line for line in result.lines if line.layer == 1))
-    assert finding(one, "de") == "de through a map: 50.0 in layer 1; 4.0 without it; bilingual 55.0 in layer 1"
+    assert map_finding(one, "de") == "de through a map: 50.0 in layer 1; 4.0 without it; bilingual 55.0 in layer 1"

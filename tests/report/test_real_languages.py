@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from isoglot.report.page import page
-from isoglot.report.real_languages import real_sections
+from isoglot.report.demo import real_sections
+from isoglot.report.page import Page
 from isoglot.steer.token_sets import TokenSets
 from isoglot.steer.token_translation import Translation
 from isoglot.study.demo.real_languages import RealLanguages
@@ -35,13 +35,13 @@ def seen_languages(small_texts) -> RealLanguages:
 
 def test_sentences_stand_below_each_other_escaped(seen_languages: RealLanguages):
     section, _ = real_sections(seen_languages)
-    assert section.table.count("<table") == 1  # a block for each sentence
-    assert section.table.count("<tr") == 3
-    assert "<td lang='en'>the &lt;b&gt; man &amp; woman</td>" in section.table
-    assert "<b>" not in section.table
+    words, html = " ".join(section.body[:2]), str(section.body[2])
+    assert html.count("<table") == 1  # a block for each sentence
+    assert html.count("<tr") == 3
+    assert "<td lang='en'>the &lt;b&gt; man &amp; woman</td>" in html
+    assert "<b>" not in html
     for code, name in (("fr", "French"), ("zh", "Chinese")):
-        assert f">{name}</td><td lang='{code}'><span class='switched'" in section.table
-    words = " ".join(section.words)
+        assert f">{name}</td><td lang='{code}'><span class='switched'" in html
     assert "English, French and Chinese" in words
     assert "added, 2 times, in layer 7;" in words
     assert "it has seen translated sentences too" in words
@@ -49,20 +49,19 @@ def test_sentences_stand_below_each_other_escaped(seen_languages: RealLanguages)
 
 def test_what_was_found_is_a_table_with_chance(seen_languages: RealLanguages):
     _, section = real_sections(seen_languages)
-    cells = ("French", "57\u00a0%", "70\u00a0%"), ("Chinese", "25\u00a0%", "50\u00a0%")
-    for name, raw, centered in cells:
-        assert (
-            f"<th scope='row'>{name}</th><td class='number'>{raw}</td><td class='number'>{centered}</td>"
-            in section.table
-        )
-    assert "<th scope='col'>English and</th>" in section.table
-    assert "the nearest of 40 built-in sentences" in section.words[0]
-    assert "Chance is 2.5\u00a0%." in section.words[0]
+    words, table = section.body
+    assert table.dicts() == [
+        {"language": "French", "raw": 0.574, "centered": 0.7},
+        {"language": "Chinese", "raw": 0.25, "centered": 0.5},
+    ]
+    assert "English and" in table.text()
+    assert "the nearest of 40 built-in sentences" in words
+    assert "Chance is 2.5\u00a0%." in words
 
 
 def test_without_a_search_there_is_no_table_of_it(seen_languages: RealLanguages):
     assert len(real_sections(RealLanguages(seen_languages.shifted, {}, 0))) == 1
 
 
-def test_the_sections_in_a_browser(seen_languages: RealLanguages, seen: Callable[[str], None]):
-    seen(page("Real languages", "What isoglot-mini makes of them.", real_sections(seen_languages)))
+def test_the_sections_in_a_browser(seen_languages: RealLanguages, seen: Callable[..., None]):
+    seen(Page(title="Real languages", lead="What isoglot-mini makes of them.", sections=real_sections(seen_languages)))

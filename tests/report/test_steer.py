@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,20 +12,20 @@ from rich.console import Console
 
 from isoglot.languages.twins import shift
 from isoglot.report.results import sweep_view
-from isoglot.report.scatter import Point, scatter
 from isoglot.report.steer import (
     at_layer,
     colored,
+    erase_figure,
+    erase_finding,
+    erase_page,
     example_cell,
     most_switched,
     sweep_finding,
     sweep_page,
-    sweep_svg,
     sweep_words,
     translation_finding,
     translation_page,
 )
-from isoglot.report.steer_erase import erase_finding, erase_page, erase_svg
 from isoglot.report.steer_tables import (
     about_sets,
     before_note,
@@ -42,56 +40,14 @@ from isoglot.report.steer_tables import (
 )
 from isoglot.steer.bleu import Bleu
 from isoglot.steer.erasers.trade_off import ErasureScore, TradeOff
-from isoglot.steer.scores import Scores
-from isoglot.steer.shifted_pass import Cell, Seconds
+from isoglot.steer.shifted_pass import Cell
 from isoglot.steer.sweep import Sweep
 from isoglot.steer.token_sets import TokenSets
-from isoglot.steer.token_translation import Translation
-from isoglot.vocab import train_vocabulary
 
 
-@pytest.fixture(scope="module")
-def sweep(small_texts) -> Sweep:
-    """English to French in two layers at four alphas: the larger alpha, the more words become the French one."""
-    vocabulary = train_vocabulary(small_texts, mode="joint", size=400, coverage=1.0)
-    english, french = (np.array(vocabulary.encode(text)) for text in (" the man <sees> it", " le homme & voit"))
-    counts = {code: np.zeros(len(vocabulary), dtype=int) for code in ("en", "fr")}
-    counts["en"][english] = 1
-    counts["fr"][french[~np.isin(french, english)]] = 1
-    sets = TokenSets(counts, threshold=1)
-    only = np.flatnonzero(counts["fr"])
-    scores, translations = {}, {}
-    for layer in (0, 1, 2):
-        for alpha in (0.0, 1.0, 2.0, 3.0):
-            made = english.copy()
-            share = int(alpha) * (layer + 1)
-            made[:share] = only[0]
-            cell = Cell(layer, alpha)
-            translations[cell] = Translation("en", "fr", layer, alpha, "mean", [english], [made], vocabulary, sets)
-            scores[cell] = Scores(
-                tokens=len(english),
-                switched=share,
-                convert_rate=share / 10,
-                neither=0.0,
-                distinct=None if not share else 1 / share,
-                precision=None if not share else 0.5,
-                coverage=None if not share else 0.25,
-                judged=10 * share,
-                headline=share / 20,
-                bleu=Bleu(5.0 + share * (3 - layer), "BLEU-1|test"),
-            )
-    return Sweep(
-        "en",
-        "fr",
-        "mean",
-        (0, 1, 2),
-        (0.0, 1.0, 2.0, 3.0),
-        scores,
-        translations,
-        Seconds(),
-        references=["le homme voit"],
-        source_bleu=Bleu(4.0, "BLEU-1|test"),
-    )
+@pytest.fixture
+def sweep(small_sweep: Sweep) -> Sweep:
+    return small_sweep
 
 
 @pytest.fixture
@@ -141,7 +97,7 @@ def test_the_papers_numbers_stand_only_beside_what_they_can_be_compared_with(as_
     assert papers_numbers(other)["convert rate, layer 1 (paper: 10), α = 2"]
     monkeypatch.setattr("isoglot.report.steer_tables.PAPER_PIECES", 119_547)
     assert not any(papers_numbers(as_the_papers).values())  # another encoder
-    made = sweep_page([as_the_papers], 3, sets=as_the_papers.about_sets(), origin="here")
+    made = sweep_page([as_the_papers], 3, sets=as_the_papers.about_sets(), origin="here").html()
     assert "so they are not shown" in made
 
 
@@ -296,20 +252,22 @@ def test_examples_are_of_a_cell_with_enough_judged_tokens(sweep: Sweep):
     lucky = replace(sweep.scores[Cell(0, 1.0)], judged=4, headline=0.99)
     odd = replace(sweep, scores=sweep.scores | {Cell(0, 1.0): lucky})
     assert example_cell(odd) == example_cell(sweep) == Cell(2, 3.0)
-    made = sweep_page([odd], 3, sets=odd.about_sets(), origin="here")
+    made = sweep_page([odd], 3, sets=odd.about_sets(), origin="here").html()
     assert "layer 2: the first 1 of 1 sentences; 90 switched tokens judged, 30 needed" in made
-    assert "<i>le homme voit</i>" in made
+    assert "<tr class='reference'><td>reference</td><td>le homme voit</td></tr>" in made
     assert "beside this page" not in made
     judged_by_none = {cell: replace(scores, headline=None, judged=None) for cell, scores in sweep.scores.items()}
     assert example_cell(replace(sweep, scores=judged_by_none)) == Cell(1, 3.0)  # the best BLEU-1
 
 
-def test_the_page_of_a_sweep_begins_with_table_2_and_folds_the_heat_maps(sweep: Sweep):
-    made = sweep_page([sweep], 3, sets=sweep.about_sets(), origin="here")
-    order = [made.index(text) for text in ("Table 2", "convert rate by α", "BLEU-1 by α", "What came out", "<details")]
-    assert order == sorted(order)
-    assert made.count("<details") == 1
-    assert len(re.findall(r">layer \d<", made.partition("BLEU-1 by α")[0])) >= 3  # a line for each layer
+def test_the_page_of_a_sweep_begins_with_figure_8_and_table_2_and_folds_the_heat_maps(sweep: Sweep):
+    page = sweep_page([sweep], 3, sets=sweep.about_sets(), origin="here")
+    titles = [section.title for section in page.sections]
+    for title, words in zip(titles, ("BLEU-1 by α", "convert rate by α", "Table 2", "Outputs"), strict=False):
+        assert words in title
+    figure = page.figures()["bleu-en-fr"]
+    assert {row["s"] for row in figure.spec["data"]["values"]} == {"layer 0", "layer 1", "layer 2"}
+    assert page.html().count('<details class="more"') == 1
 
 
 def test_every_signature_of_bleu_is_printed(sweep: Sweep):
@@ -317,7 +275,7 @@ def test_every_signature_of_bleu_is_printed(sweep: Sweep):
     both = [sweep, replace(sweep, target="zh", scores=other)]
     shown = io.StringIO()
     Console(file=shown, width=200).print(sweep_view(both, 3, sets=sweep.about_sets(), origin="here"))
-    for text in (shown.getvalue(), sweep_page(both, 3, sets=sweep.about_sets(), origin="here")):
+    for text in (shown.getvalue(), sweep_page(both, 3, sets=sweep.about_sets(), origin="here").html()):
         assert "BLEU-1|test" in text
         assert "BLEU-1|zh" in text
 
@@ -328,7 +286,7 @@ def test_every_signature_of_bleu_is_printed(sweep: Sweep):
 def test_pages_hold_to_their_screens(sweep: Sweep, seen):
     about = sweep.about_sets()
     made = sweep_page([sweep, replace(sweep, source="fr", target="en")], 3, sets=about, origin="here", facts=["fact"])
-    assert made.count("<svg") == 10  # two charts and three heat maps of each way
+    assert len(made.figures()) == 10  # two charts and three heat maps of each way
     seen(made)
     seen(translation_page(sweep, ["le homme"], origin="here"))
 
@@ -356,30 +314,11 @@ def test_the_trade_off_in_words_and_as_a_page(trade: TradeOff, seen):
     seen(erase_page([trade, replace(trade, layer=5)], trade, saved="eraser.safetensors has LEACE."))
 
 
-def test_a_way_has_one_colour_on_the_page_and_all_are_drawn(trade: TradeOff):
+def test_every_way_is_drawn_and_those_that_are_not_are_named(trade: TradeOff):
     ways = ("mean removal", "LIR", "LSAR", "LEACE", "shift, alpha 1", "transport")
     wide = replace(trade, rows=(trade.rows[0], *(traded(name, 0.5, 0.4 + 0.01 * at) for at, name in enumerate(ways))))
-    found = re.findall(
-        r"<li style='--c:([^']*)'>([^<]*)</li>", erase_page([wide, replace(wide, layer=5)], wide, saved="")
-    )
-    first, second = found[: len(found) // 2], found[len(found) // 2 :]
-    assert first == second
-    assert [name for _, name in first] == ["as it is", *ways]
-    assert len({color for color, _ in first}) == 7
+    assert [row["s"] for row in erase_figure(wide).spec["data"]["values"]] == ["as it is", *ways]
     more = replace(wide, rows=(*wide.rows, traded("shift, alpha 2", 0.5, 0.3)))
-    assert "Not drawn, for they stay lowest: as it is." in erase_page([more, more], more, saved="")
-
-
-def test_pictures_on_their_own_are_xml(sweep: Sweep, trade: TradeOff):
-    for picture in (sweep_svg(sweep), erase_svg(trade)):
-        ElementTree.fromstring(picture)  # noqa: S314 - our own
-
-
-def test_names_of_points_never_overlap():
-    same = [Point(name=f"way {number}", x=50.0, y=30.0) for number in range(8)]
-    drawn = scatter(Point(name="as it is", x=99.0, y=0.0), same, across="a", up="b", line_at=50.0, line_name="chance")
-    places = sorted(float(y) for y in re.findall(r"y='([\d.]+)' class='name'", drawn))
-    assert len(places) == 9
-    assert all(low + 16 <= high for low, high in itertools.pairwise(places))
-    assert places[-1] <= 400 - 20
-    assert re.findall(r"text-anchor='end'>([^<]*)<", drawn) == ["0", "10", "20", "30"]
+    page = erase_page([more, more], more, saved="")
+    assert "Not drawn, because they stay lowest: as it is." in page.html()
+    assert len({row["s"] for row in page.figures()["erase-layers"].spec["data"]["values"]}) == 7

@@ -93,7 +93,7 @@ def test_differences_are_to_default_and_of_sep_arms_to_default_anchors_too(tmp_p
     scores = {row["arm"]: row for row in result_table(study).dicts()}
     assert scores["Sep Emb"]["nli_anchors"] == pytest.approx(3.1)
     assert scores["Default anchors"]["nli_anchors"] is None
-    assert "difference to Default anchors" in study_page(study)
+    assert "difference to Default anchors" in study_page(study).html()
 
 
 def test_what_a_run_prints_at_its_end(study: MadeUpStudy) -> None:

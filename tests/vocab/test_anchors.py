@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from isoglot.report.anchors import anchor_svg, finding
+from isoglot.report.transfer import anchor_figure, anchor_page
+from isoglot.report.transfer import anchor_finding as finding
 from isoglot.vocab import anchor_report
 from tests.errors import raises
 
@@ -96,29 +95,22 @@ def test_the_title_states_the_finding(counted, trained):
 
 def test_the_figure_is_a_bar_for_each_direction_cut_by_frequency(trained):
     report = anchor_report(trained("union"))
-    drawing = anchor_svg(report)
-    assert drawing == anchor_svg(report)  # the same bytes each time
-    root: Any = ElementTree.fromstring(drawing)  # noqa: S314 - we wrote it
-    said = [text.text for text in root.findall(".//{*}text")]
-    assert said[0] == finding(report)
-    ends = [float(line.get("x1")) for line in root.findall(".//{*}line")]  # at 0, 20, … 100 %
-    drawn = {bar.find("{*}title").text: bar for bar in root.findall(".//{*}rect") if len(bar)}
-    assert len(drawn) == sum(2 * len(pair.bands) for pair in report.pairs)
+    figure = anchor_figure(report)
+    assert figure.title == finding(report)
+    bars = {(row["g"], row["i"]): row["v"] for row in figure.spec["data"]["values"]}
+    assert len(bars) == sum(2 * len(pair.bands) for pair in report.pairs)
     for pair in report.pairs:
         for code, other in (pair.languages, pair.languages[::-1]):
-            assert f" · {pair.anchors:,} of {pair.types[code]:,} types" in " ".join(said)
-            bars = [bar for name, bar in drawn.items() if name.startswith(f"{code}, shared with {other}, ")]
-            widths = [float(bar.get("width")) for bar in bars]
-            assert widths == pytest.approx([band.tokens[code] * (ends[-1] - ends[0]) for band in pair.bands], abs=0.1)
-            starts = [ends[0] + sum(widths[:at]) for at in range(len(bars))]
-            assert [float(bar.get("x")) for bar in bars] == pytest.approx(starts, abs=0.2)
+            for place, band in enumerate(pair.bands):
+                assert bars[f"{code}, shared with {other}", place] == pytest.approx(100 * band.tokens[code])
+    assert "types of the language" in anchor_page(report).html()
 
 
 def test_a_figure_of_nothing_shared_and_of_what_is_met_often(trained, counted):
-    assert "0 % · 0 of " in anchor_svg(anchor_report(trained("disjoint")))
+    assert all(row["v"] == 0 for row in anchor_figure(anchor_report(trained("disjoint"))).spec["data"]["values"])
     vocabulary, counts, _ = counted
     report = anchor_report(vocabulary, counts)
-    assert "of both. Counted in 20 tokens of en and 10 tokens of fr<" in anchor_svg(report)
+    assert "Counted in 20 tokens of en and 10 tokens of fr" in anchor_figure(report).caption
     sampled = replace(report, sampled={"fr": 4})
-    assert "of both. Counted in 20 tokens of en and 10 tokens of fr (a sample: one line of 4)<" in anchor_svg(sampled)
-    assert "of both at least 2 times each. " in anchor_svg(anchor_report(vocabulary, counts, at_least=2))
+    assert "10 tokens of fr (a sample: one line of 4)" in anchor_figure(sampled).caption
+    assert "of both at least 2 times each" in anchor_figure(anchor_report(vocabulary, counts, at_least=2)).caption

@@ -112,7 +112,14 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
     often = isoglot("anchors", "--vocab", str(vocabulary), "--at-least", "9").out
     assert " anchors (pieces met in text of both 9 times or more); " in often
     assert "true friends" in result.out
-    assert {path.name for path in out.iterdir()} == {"anchors.json", "anchors.svg", "run.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "anchors.json",
+        "index.html",
+        "vega.js",
+        "figures",
+        "tables",
+        "run.json",
+    }
     assert [pair["languages"] for pair in read_json(out / "anchors.json")["pairs"]] == [
         ["en", "fr"],
         ["en", "de"],

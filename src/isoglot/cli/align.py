@@ -671,9 +671,8 @@ def links(
 
     from isoglot.align.words.linking import LAYERS, link_bitext, link_files, open_aligner
     from isoglot.align.words.word_aligner import aligner_path
-    from isoglot.core.files import write_text
     from isoglot.model import load_encoder
-    from isoglot.report.link_layers import choice_in_words, link_layers_page, links_shown
+    from isoglot.report.alignment import choice_in_words, link_layers_page, links_shown
 
     encoder.check(aligner, settings)
     config = encoder.config(settings) if aligner is None else None
@@ -708,7 +707,7 @@ def links(
         found.save(run.folder)
         if found.choice is not None:
             facts = (f"model {encoder.model}", *page_facts())
-            write_text(run.folder / PAGE, link_layers_page(found.choice, given.languages, facts=facts))
+            link_layers_page(found.choice, given.languages, facts=facts).write(run.folder)
     output.result({"out": str(out), **found.facts()}, links_shown(found))
     figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {out / PAGE}\n"
     output.say(f"{figure}Links, words and metrics in {out}")
@@ -856,7 +855,6 @@ def _run(
     from tempfile import TemporaryDirectory
 
     from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_text
     from isoglot.report.alignment import alignment_page, alignment_table, finding, remarks, searched
 
     first, second = models[0], models[1] or models[0]
@@ -867,7 +865,7 @@ def _run(
             result = work((source, target), Path(scratch))
         checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
         facts = (f"source {first}, target {second}", *checked, *page_facts())
-        write_text(run.folder / PAGE, alignment_page(result, facts=facts))
+        alignment_page(result, facts=facts).write(run.folder)
         if run.config is not None and "linked_by" in result.facts:
             run.config["linked_by"] = result.facts["linked_by"]
         result.save(run.folder)

@@ -8,7 +8,7 @@ import typer
 
 from isoglot.cli.inputs import parse_named, parse_pairs
 from isoglot.cli.options import OptionalOut
-from isoglot.cli.output import Output
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.cli.vocab import Dictionaries, VocabOption, open_vocabulary
 from isoglot.core.errors import ConfigError
@@ -45,8 +45,8 @@ def anchors(
 
     Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
     """
-    from isoglot.core.files import write_json, write_text
-    from isoglot.report.anchors import anchor_svg
+    from isoglot.core.files import write_json
+    from isoglot.report.transfer import anchor_page
     from isoglot.vocab.anchors import anchor_report, count_shards, count_tokens
 
     if shards and text:
@@ -64,7 +64,7 @@ def anchors(
     with recorded(out, (path for paths in pairs.values() for path in paths), seed=0) as run:
         if run is not None:
             write_json(run.folder / "anchors.json", report.to_json())
-            write_text(run.folder / "anchors.svg", anchor_svg(report))
+            anchor_page(report, facts=page_facts()).write(run.folder)
     output.result(report.to_json(), _shown(report))
 
 

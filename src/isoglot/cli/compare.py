@@ -173,7 +173,7 @@ def models(
 
     Gives CKA of every layer with every layer in three forms, and any measures layer by layer.
 
-    --out gets compare.json, measures.csv, grid.svg and index.html. A folder called grid or emergence is ./grid here.
+    --out gets compare.json, measures.csv and index.html. A folder called grid or emergence is ./grid here.
     """
     from isoglot.compare.encoders import DEFAULT_MEASURES, CompareConfig, compare_models, random_encoder_like
     from isoglot.model import load_encoder
@@ -231,7 +231,7 @@ def grid(
     With test = { en = "c.txt", fr = "d.txt" }, such as Tatoeba's, its sentences are retrieved by cosine after a
     rotation fitted on those of files (Figure 6 of the paper), and CKA is correlated with P@1 over layers.
 
-    --out gets figure7.json, figure7.csv, figure7.svg and index.html.
+    --out gets figure7.json, figure7.csv and index.html.
     """
     from isoglot.compare.figure7 import measure_figure7, read_figure7
     from isoglot.core.devices import choose_device
@@ -265,7 +265,7 @@ def emergence(
     A run keeps its two newest checkpoints: train with --set checkpoints.every=100 --set checkpoints.keep=1000 to keep
     one of every hundred steps.
 
-    --out gets emergence.json, emergence.csv, index.html, and emergence.svg of two checkpoints or more.
+    --out gets emergence.json, emergence.csv and index.html.
     """
     from isoglot.compare.emergence import open_run, trace_emergence
     from isoglot.core.devices import choose_device

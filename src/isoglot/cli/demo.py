@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: isoglot demo --out demo"
 PAGE = "index.html"
-FIGURE = "emergence.svg"
 
 
 def demo(
@@ -42,11 +41,9 @@ def demo(
 
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_text
     from isoglot.core.progress import duration
     from isoglot.languages import parallel
-    from isoglot.report.real_languages import real_sections
-    from isoglot.report.thumbnail import emergence_svg, lead, thumbnail_page
+    from isoglot.report.demo import lead, real_sections, thumbnail_page
     from isoglot.study.demo.real_languages import see_real_languages
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 
@@ -79,10 +76,8 @@ def demo(
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
         page = thumbnail_page(results, tested=config.test_sentences, more=real_sections(real), facts=facts)
-        write_text(out / PAGE, page)
-        write_text(out / FIGURE, emergence_svg(results, tested=config.test_sentences))
-        for name in (PAGE, FIGURE, SIZE):
-            run.add_output(out / name)
+        for path in (*page.write(out), out / SIZE):
+            run.add_output(path)
     value = {
         "page": str(out / PAGE),
         "real_languages": real.as_dict(),

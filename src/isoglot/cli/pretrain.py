@@ -132,11 +132,12 @@ def _config(recipe: str | None, budget: str | None, plan: str | None, settings: 
 def _draw(config: PretrainConfig, languages: list[str], path: Path, output: Output) -> None:
     from rich.text import Text
 
-    from isoglot.core.files import write_text
-    from isoglot.report.plan import plan_svg
+    from isoglot.report.figures import plan_figure
+    from isoglot.report.rendering import save_figure
 
     shape = config.model.encoder(vocabulary_size=100, languages=tuple(languages), pad_id=0, unk_id=1)
-    write_text(path, plan_svg(shape.sharing, languages, depth=shape.layers, positions=shape.positions == "learned"))
+    drawing = plan_figure(shape.sharing, languages, depth=shape.layers, positions=shape.positions == "learned")
+    save_figure(drawing.titled(), path)
     output.result({"plan": shape.sharing.text, "drawing": str(path)}, Text(f"{shape.sharing.name}: {path}"))
 
 

@@ -1,51 +1,94 @@
-"""``isoglot report``: the results of a study as one page."""
+"""``isoglot report``: the results of studies as one page, and the figures of any result folder as files."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from isoglot.cli.options import OptionalOut
 from isoglot.cli.output import Output, page_facts
+from isoglot.report.rendering import Format, Style
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoglot.study.engines import RunResult
     from isoglot.study.study import Study
 
-EXAMPLE = "Example: isoglot report studies/first --open"
+EXAMPLE = "Example: isoglot report studies/first --figures pdf --width 84mm --bare"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions:
+    """Options of figures as files."""
+
+    SECTION: ClassVar[str] = "Figures"
+    figures: Annotated[
+        Format | None, typer.Option("--figures", metavar="svg|png|pdf", help="Draw every figure as a file.")
+    ] = None
+    width: Annotated[str, typer.Option("--width", metavar="LENGTH", help="Width, such as 84mm, 240pt or 720px.")] = (
+        "720px"
+    )
+    font_size: Annotated[float, typer.Option("--font-size", metavar="POINTS", help="Font size in points.")] = 9.0
+    titles: Annotated[bool, typer.Option("--titles/--bare", help="With title and caption, or without.")] = True
 
 
 def report(
     *,
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="The --out of isoglot study run, or of another command.")
+    ],
     out: OptionalOut = None,
+    drawing: FigureOptions,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     output: Output,
 ) -> None:
     """Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, what ran.
 
-    Without --out, it is written into the study's folder.
+    Without --out, it is written into the study's folder; several studies stand side by side in --out. --figures draws
+    the figures of a study, or of any other result that has a page, into its folder figures.
     """
-    from isoglot.study.study import Study
+    from isoglot.report.rendering import render_folder
 
-    path = write_page(Study.open(study), out)
-    output.result({"page": str(path)}, f"{path}: {path.stat().st_size / 1000:,.0f} kB")
+    style = Style(width=drawing.width, font_size=drawing.font_size, titles=drawing.titles)
+    path = _page(folders, out)
+    drawn = [] if drawing.figures is None else [str(one) for one in render_folder(path.parent, drawing.figures, style)]
+    value = {"page": str(path)} | ({"figures": drawn} if drawing.figures else {})
+    output.result(value, "\n".join([f"{path}: {path.stat().st_size / 1000:,.0f} kB", *drawn]))
     if open_:
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
 
 
-def write_page(study: Study, out: Path | None = None) -> Path:
-    """Write the page of a study and return its path."""
-    from isoglot.core.files import writable_folder, write_text
-    from isoglot.report.study import PAGE, study_page
+def _page(folders: Sequence[Path], out: Path | None) -> Path:
+    """Write the page of studies, or find that of another result."""
+    from isoglot.core.errors import ConfigError
+    from isoglot.report.page import PAGE
+    from isoglot.report.study import studies_page
+    from isoglot.study.study import Study
 
-    path = writable_folder(study.out if out is None else out) / PAGE
-    write_text(path, study_page(study, facts=page_facts()))
-    return path
+    first = folders[0]
+    if len(folders) == 1 and (first / PAGE).is_file() and not (first / "study.json").is_file():
+        return first / PAGE
+    studies = [Study.open(folder) for folder in folders]
+    if len(studies) == 1:
+        return write_page(studies[0], out)
+    if out is None:
+        raise ConfigError(
+            "the page of several studies needs a folder", remedy="name it: --out DIR", code="config.missing-option"
+        )
+    return studies_page(studies, facts=page_facts()).write(out)[0]
+
+
+def write_page(study: Study, out: Path | None = None) -> Path:
+    """Write the page of a study with its files, and return its path."""
+    from isoglot.report.study import study_page
+
+    return study_page(study, facts=page_facts()).write(study.out if out is None else out)[0]
 
 
 def finish_study(study: Study, result: RunResult, output: Output) -> None:
@@ -57,7 +100,8 @@ def finish_study(study: Study, result: RunResult, output: Output) -> None:
     from rich.console import Group
 
     from isoglot.core.errors import IsoglotError
-    from isoglot.report.study_figures import FOLDER, write_figures
+    from isoglot.report.rendering import SPECS
+    from isoglot.report.study import write_figures
     from isoglot.study.tables.results import closing_tables
 
     output.say(result.in_words())
@@ -67,7 +111,7 @@ def finish_study(study: Study, result: RunResult, output: Output) -> None:
     shown = [part for table in closing_tables(study) for part in ("", table)]
     output.result(value, Group(*shown) if shown else "No results yet.")
     if figures:
-        output.say(f"figures: {study.out / FOLDER}")
+        output.say(f"figures: {study.out / SPECS}")
     output.say(f"page: {page}")
     if result.failed:
         raise IsoglotError(

@@ -39,7 +39,7 @@ from isoglot.cli.options import (
     refuse_beside,
     verb,
 )
-from isoglot.cli.output import Output
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import files_of, recorded
 from isoglot.core.errors import ConfigError
 
@@ -53,7 +53,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-FIGURE = "layers.svg"
 EMBEDDED = "isoglot-mini"
 
 Model = Annotated[
@@ -251,7 +250,8 @@ class ResultOptions:
         typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
     ] = "best"
     figure: Annotated[
-        Path | None, typer.Option("--figure", metavar="FILE", help="Where to draw P@1 by layer, as SVG; else in --out.")
+        Path | None,
+        typer.Option("--figure", metavar="FILE", help="Draw P@1 by layer: .svg, .pdf, .png, .html or .json."),
     ] = None
     out: OptionalOut = None
 
@@ -289,7 +289,7 @@ def sentences(
     Means that are removed, and the neighborhoods of csls, come from other sentences than the query by default: the set
     is cut into five folds, and the queries of a fold see what the others say.
 
-    --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
+    --out gets metrics.json, metrics.csv, pairs.tsv and index.html.
     """
     files = vectors.files({"MODEL": model, "--parallel": parallel, "--langs": langs, "--pool": pool})
     asked = parse_estimates(means_from, csls_from)
@@ -352,7 +352,7 @@ def words(
     Words that a dictionary gave to the training of the model, or of the map, are refused, unless --leave-out-known or
     --allow-leak is given. Where a text or a model has no record of its provenance, a line says so.
 
-    --out gets metrics.json, metrics.csv, pairs.tsv and a figure.
+    --out gets metrics.json, metrics.csv, pairs.tsv and index.html.
     """
     from isoglot.retrieve.estimates import OWN
 
@@ -416,19 +416,20 @@ def _run(
 ) -> None:
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
-    from isoglot.core.files import write_text
-    from isoglot.report.retrieval import retrieval_svg, retrieval_table
+    from isoglot.report.rendering import save_figure
+    from isoglot.report.retrieval import retrieval_figure, retrieval_page, retrieval_table
 
     place, out, figure = choose_device(device), results.out, results.figure
     inputs = [path for path in read if path is not None and path.is_file()]
     with recorded(out, inputs, seed=seed, device=str(place)) as run:
         found = find(change=load_change(mapping), device=place)
         files = [] if run is None else found.save(run.folder, results.pairs)
-        if figure is None and out is not None and found.has_layers:
-            figure = out / FIGURE
+        if run is not None:
+            page = retrieval_page(found.pairs, remarks=found.remarks, facts=page_facts())
+            files.append(page.write(run.folder)[0])
         if figure is not None:
             files.append(figure if run is None else run.place(figure))
-            write_text(files[-1], retrieval_svg(found.pairs))
+            save_figure(retrieval_figure(found.pairs).titled(), files[-1])
             if run is not None:
                 run.add_output(files[-1])
     files = files if run is None else [run.shown(path) for path in files]

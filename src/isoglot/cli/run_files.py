@@ -171,7 +171,7 @@ def place(out: Path | None) -> dict[str, str]:
     return {} if out is None else {"out": str(out)}
 
 
-def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str | bytes]) -> None:
     """Write a result as JSON and its other files to the folder of a run, and record them all."""
     from isoglot.core.files import write_json
 
@@ -219,13 +219,12 @@ def publish(
     return found
 
 
-def write_texts(run: RunRecord, texts: Mapping[str, str]) -> None:
+def write_texts(run: RunRecord, texts: Mapping[str, str | bytes]) -> None:
     """Write files to the folder of a run, and record them."""
-    from isoglot.core.files import write_text
+    from isoglot.core.files import write_files
 
-    for file, text in texts.items():
-        write_text(run.folder / file, text)
-        run.add_output(run.folder / file)
+    for path in write_files(run.folder, texts):
+        run.add_output(path)
 
 
 def with_opened(value: Mapping[str, Any]) -> dict[str, Any]:

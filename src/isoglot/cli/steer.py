@@ -368,7 +368,7 @@ def sweep(
     A dictionary file with words whose translations training was given is refused unless --leave-out-known or
     --allow-leak is given; such words of a built-in dictionary are left out.
 
-    --out gets index.html, sweep.json, sweep.csv and sweep.svg.
+    --out gets index.html, sweep.json and sweep.csv.
     """
     from isoglot.compare.parallel_sentences import builtin_sets
     from isoglot.model import load_encoder
@@ -435,7 +435,7 @@ def erase(
     A language probe and retrieval of translations are measured in every layer; the best layer is shown in full. Without
     --parallel, built-in sentences are used.
 
-    --out gets index.html, erase.json, erase.svg and the eraser of the best layer, eraser.safetensors.
+    --out gets index.html, erase.json and the eraser of the best layer, eraser.safetensors.
     """
     from isoglot.compare.parallel_sentences import builtin_languages_of, builtin_set
     from isoglot.model import load_encoder

@@ -294,8 +294,11 @@ def expected(*, study: StudyArgument, output: Output) -> None:
 
 @verb(app, "figures", example="study figures studies/first")
 def figures(*, study: StudyArgument, output: Output) -> None:
-    """Draw what a study has measured so far into its folder figures, as SVG files."""
-    from isoglot.report.study_figures import write_figures
+    """Write the figures of what a study has measured so far into its folder figures, as Vega-Lite specifications.
+
+    isoglot report STUDY --figures pdf draws them.
+    """
+    from isoglot.report.study import write_figures
     from isoglot.study.study import Study
 
     paths = [str(path) for path in write_figures(Study.open(study))]

@@ -28,7 +28,7 @@ from isoglot.cli.options import (
     parse_layers,
     verb,
 )
-from isoglot.cli.output import Output
+from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import files_of, place, recorded, write_all
 from isoglot.cli.steer import ShiftKind, Where
 from isoglot.core.errors import ConfigError, shown, visible
@@ -298,12 +298,12 @@ def map_(
     The first i layers of MODEL are frozen; four new layers and the head of the task are trained on them. At test the
     other model reads its language up to layer i, and a map of that layer takes its hidden states to the same new
     layers. Maps are those of isoglot align words; the bilingual model is cut at i as well, and needs none. --out gets
-    result.json, result.csv, a figure for each language, and the maps that were fitted.
+    result.json, result.csv, a page, and the maps that were fitted.
     """
     from isoglot.align import AlignConfig, make_map
     from isoglot.core.config import build_config
     from isoglot.model import load_encoder
-    from isoglot.report.map_transfer import finding, layer_table, map_transfer_svg
+    from isoglot.report.transfer import layer_table, map_finding, map_transfer_page
     from isoglot.transfer import find_task
     from isoglot.transfer.layer_maps import Bitexts, maps_of_models
     from isoglot.transfer.map_protocol import MapRun, MapTransferConfig, Models
@@ -331,14 +331,14 @@ def map_(
     read = [*sets.files(), *files_of([*(mapping.parallel or ()), *(mapping.links or ())])]
     record = recorded(out, read, seed=seed, device=str(english.device), config=config, kind="in place")
 
-    def figures(found: MapTransfer) -> dict[str, str]:
-        return {f"map-{code}.svg": map_transfer_svg(found, code) for code in others}
+    def figures(found: MapTransfer) -> dict[str, str | bytes]:
+        return map_transfer_page(found, list(others), facts=page_facts()).files()
 
     with output.resumable(out):
         found = run.run(output.progress, output.remark, record=record, fitted=fitted, figures=figures)
     output.result({**place(out), **found.facts()}, layer_table(found, list(others)))
     for code in others:
-        output.say(f"\n{finding(found, code)}" + (f"\nThe figure is {out / f'map-{code}.svg'}" if out else ""))
+        output.say(f"\n{map_finding(found, code)}" + (f"\nThe page is {out / 'index.html'}" if out else ""))
 
 
 # --- with a shift ---
@@ -429,10 +429,10 @@ def shift(
     """Test a fine-tuned model with the tokens of each language shifted towards the training language.
 
     The hidden states of a layer are moved by alpha times the difference of the means of the two languages; a paired
-    test compares the result with no shift. --out gets shift.json, shift.csv and shift.svg.
+    test compares the result with no shift. --out gets shift.json, shift.csv and index.html.
     """
     from isoglot.core.table import Table
-    from isoglot.report.shift_transfer import shift_svg
+    from isoglot.report.transfer import shift_page
     from isoglot.steer.language_files import read_known
     from isoglot.steer.shifts import ShiftOptions
     from isoglot.text.formats.plain import first_sentences
@@ -448,7 +448,8 @@ def shift(
     tuned = load_tuned(model, device=device)
 
     def write(record: RunRecord, found: ShiftOutcome) -> None:
-        texts = {"shift.csv": Table.from_rows(found.table_rows()).csv(), "shift.svg": shift_svg(found)}
+        rows = found.table_rows()
+        texts = {"shift.csv": Table.from_rows(rows).csv(), **shift_page(found, rows, facts=page_facts()).files()}
         write_all(record, "shift.json", {"model": str(model), **found.facts()}, texts)
 
     with of_task_file(task):
@@ -480,7 +481,7 @@ def shift(
         )
     output.result({**place(out), "model": str(model), **found.facts()}, found.table())
     if out is not None:
-        output.say(f"\nThe figure is {out / 'shift.svg'}")
+        output.say(f"\nThe page is {out / 'index.html'}")
 
 
 # --- use and compare ---

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.compare.measures.registry import compute, find_measure
 from isoglot.compare.parallel_sentences import check_count, language_for
+from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import SILENT
 from isoglot.model.folder import INDEX, open_encoder
@@ -45,7 +46,7 @@ class CheckpointMeasures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Emergence:
+class Emergence(Displayed):
     """Measures over the steps of a training run."""
 
     run: str

@@ -21,6 +21,7 @@ from isoglot.compare.layer_grid import layer_cka, stream_layer_cka
 from isoglot.compare.measures.paired_rows import paired, without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
 from isoglot.compare.parallel_sentences import check_count, language_for
+from isoglot.core.display import Displayed
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import derive_seed, random_stream
@@ -90,7 +91,7 @@ class LayerMeasurement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Displayed):
     """Result of a comparison of two encoders."""
 
     models: tuple[str, str]

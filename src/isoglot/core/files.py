@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READ_PIPES: set[tuple[int, int]] = set()  # by device and inode
@@ -219,6 +219,20 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """Write bytes atomically."""
     with atomic_file(path) as file:
         file.write(data)
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
+    """Write files into a folder by their names, which may have a folder each, and return their paths.
+
+    Raises:
+        StorageError: A file cannot be written.
+    """
+    paths = [folder / name for name in files]
+    for parent in dict.fromkeys(path.parent for path in paths):
+        writable_folder(parent)
+    for path, content in zip(paths, files.values(), strict=True):
+        write_bytes(path, content if isinstance(content, bytes) else content.encode())
+    return paths
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -42,8 +42,10 @@ PARTS = (
     Part(extra="frames", libraries=("pandas", "pyarrow")),
     Part(extra="tensorboard", libraries=("tensorboard",)),
     Part(extra="cluster", libraries=("ray",)),
+    Part(extra="report", libraries=("vl-convert-python",)),
 )
 
+_PACKAGES = {"vl_convert": "vl-convert-python"}  # where the package has another name than the module
 _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")
 
 
@@ -71,13 +73,14 @@ def import_part(library: str) -> ModuleType:
         MissingPartError: It is not installed; the message has the command that installs it.
     """
     name = library.partition(".")[0]
-    part = next(part for part in PARTS if name in part.libraries)
+    package = _PACKAGES.get(name, name)
+    part = next(part for part in PARTS if package in part.libraries)
     try:
         return importlib.import_module(library)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise  # installed but broken: the traceback says more
-        raise MissingPartError(f"this needs {name}, which is not installed", remedy=part.install) from error
+        raise MissingPartError(f"this needs {package}, which is not installed", remedy=part.install) from error
 
 
 F = TypeVar("F", bound="Callable[..., object]")

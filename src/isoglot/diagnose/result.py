@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.display import Displayed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -161,7 +163,7 @@ class RecommendedLayer:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Checkup:
+class Checkup(Displayed):
     """Result of a check-up."""
 
     model: str

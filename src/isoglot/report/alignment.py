@@ -1,13 +1,14 @@
-"""The page of an alignment: how often translations are found in each layer, before the map and after."""
+"""Pages of alignment: translations found before a map and after it, and word alignment by an encoder's layers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from isoglot.align.words.encoder_links import CENTERS, RULES
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
-from isoglot.report.lines import Line, line_chart
-from isoglot.report.page import Figure, Section, page, table
+from isoglot.report.figures import Line, lines
+from isoglot.report.page import Page, Section
 from isoglot.represent.extraction import cut_in_words
 from isoglot.retrieve.dictionaries import Coverage
 from isoglot.retrieve.leaks import left_out
@@ -17,8 +18,13 @@ from isoglot.retrieve.metrics import in_words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.alignment import Alignment, LayerAlignment
+    from rich.console import RenderableType
+
+    from isoglot.align.alignment import Alignment
+    from isoglot.align.words.layer_choice import LayerChoice
+    from isoglot.align.words.linking import LinkedBitext
     from isoglot.retrieve import MethodScores
+
 
 _WHAT = {
     "embeddings": "words by their static vectors",
@@ -35,7 +41,7 @@ def finding(result: Alignment) -> str:
     before = result.scores(best, "before")
     where = "" if best.layer is None else f" in layer {best.layer}"
     without = "" if before is None else f", {_percent(before)} without it"
-    layer, most = max(_points(result, "before"), key=lambda point: point[1], default=(0.0, 0.0))
+    layer, most = max(_aligned(result, "before"), key=lambda point: point[1], default=(0.0, 0.0))
     if before is not None and most > 100 * before.precision[1].value:
         without += f"; the most without a map is {most:.1f} %, in layer {layer:.0f}"
     return (
@@ -80,61 +86,62 @@ def alignment_table(result: Alignment) -> Table:
 def remarks(result: Alignment) -> list[str]:
     """What was left out or truncated; for word types also coverage, spelling and the check for leaks."""
     facts = result.facts
-    lines = []
+    notes: list[str] = []
     if facts.get("repeated"):
-        lines.append(f"{counted(facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
-    lines += cut_in_words(zip(result.languages, facts.get("cut", (0, 0)), strict=True), result.train + result.test)
+        notes.append(f"{counted(facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
+    notes += cut_in_words(zip(result.languages, facts.get("cut", (0, 0)), strict=True), result.train + result.test)
     name = "test_dictionary" if "test_dictionary" in facts else "dictionary"
     if name not in facts:
-        return lines
-    lines.append(f"{name.replace('_', ' ').capitalize()}: {Coverage(**facts[name])}")
+        return notes
+    notes.append(f"{name.replace('_', ' ').capitalize()}: {Coverage(**facts[name])}")
     sizes = zip(facts["vocabulary"], result.languages, strict=True)
-    lines.append(
+    notes.append(
         f"Fitted on the whole vocabularies: {' and '.join(f'{count:,} {code}' for count, code in sizes)} words"
     )
     if any(facts["without_vector"]):
-        lines.append(f"Left out for want of a vector: {' and '.join(map(str, facts['without_vector']))} words")
+        notes.append(f"Left out for want of a vector: {' and '.join(map(str, facts['without_vector']))} words")
     if facts.get("left_out_known"):
-        lines.append(left_out(facts["left_out_known"]))
+        notes.append(left_out(facts["left_out_known"]))
     for when in ("before", "after"):
         scores = result.scores(result.best, when)
         if scores is not None and scores.other_spelling is not None:
             queries, other = scores.other_spelling
             said = in_words(scores.precision[1].value, scores.queries, None if other is None else other.value, queries)
-            lines.append(f"All entries / spelled differently, {when} the map: {said}")
-    return [*lines, facts["leak_check"]["sentence"]]
+            notes.append(f"All entries / spelled differently, {when} the map: {said}")
+    return [*notes, facts["leak_check"]["sentence"]]
 
 
-def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> str:
-    """The page: P@1 over layers before and after, and a table.
+def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> Page:
+    """The page of an alignment: P@1 over layers before the map and after, and a table.
 
     Args:
         result: The alignment.
         facts: Lines for its foot.
     """
     source, target = result.languages
-    chance = 100 / result.layers[0].after.of(result.config.retrieval).candidates
-    figures = []
+    scores = result.layers[0].after.of(result.config.retrieval)
+    figure = None
     if len(result.layers) > 1:
-        lines = [
-            Line(name=f"{source} → {target}, {name}", points=points)
-            for name, when in (("mapped", "after"), ("as it is", "before"))
-            if (points := _points(result, when))
-        ]
-        figures = [
-            Figure(
-                drawing=line_chart(lines, across="layer", up="translation found (P@1), %", floor_at=chance, whole=True),
-                caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbor by "
-                f"{result.layers[0].after.of(result.config.retrieval).how} is their translation. "
-                f"The map: {result.config.method}"
-                + ("" if result.config.normalize == "none" else f", after normalizing ({result.config.normalize})")
-                + f", learned from {result.train:,} pairs.",
-            )
-        ]
-    return page(
-        f"{source} and {target}: {_WHAT[result.use]}, aligned",
-        finding(result),
-        [Section(title=_title(result), figures=figures, table=_table(result))],
+        normal = "" if result.config.normalize == "none" else f", after normalizing ({result.config.normalize})"
+        figure = lines(
+            [
+                Line(name=f"{source} → {target}, {name}", points=points)
+                for name, when in (("mapped", "after"), ("as it is", "before"))
+                if (points := _aligned(result, when))
+            ],
+            name="alignment",
+            title=_title(result),
+            caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbor by {scores.how} is their "
+            f"translation. The map: {result.config.method}{normal}, learned from {result.train:,} pairs.",
+            x="layer",
+            y="translations found (P@1), %",
+            levels={"chance": 100 / scores.candidates},
+            whole=True,
+        )
+    return Page(
+        title=f"{source} and {target}: {_WHAT[result.use]}, aligned",
+        lead=finding(result),
+        sections=[Section(title=_title(result), body=[figure, _aligned_table(result)])],
         facts=(searched(result), *facts),
     )
 
@@ -149,7 +156,7 @@ def _title(result: Alignment) -> str:
     return f"Mapped, layer {best.layer} is the best of {len(result.layers)}"
 
 
-def _points(result: Alignment, when: str) -> list[tuple[float, float]]:
+def _aligned(result: Alignment, when: str) -> list[tuple[float, float]]:
     found = ((layer.layer, layer.after if when == "after" else layer.before) for layer in result.layers)
     return [
         (float(number), 100 * scores.of(result.config.retrieval).precision[1].value)
@@ -158,25 +165,137 @@ def _points(result: Alignment, when: str) -> list[tuple[float, float]]:
     ]
 
 
-def _table(result: Alignment) -> str:
+def _aligned_table(result: Alignment) -> Table:
     source, target = result.languages
-    ways = [f"P@1 {source} → {target}", f"P@1 {target} → {source}", f"MRR {source} → {target}"]
-    head = ["layer", *(f"{way}, {when}" for way in ways for when in ("before", "after"))]
-    return table(head, [_row(result, layer) for layer in result.layers])
-
-
-def _row(result: Alignment, layer: LayerAlignment) -> list[str]:
     method = result.config.retrieval
-    name = "embeddings" if layer.layer is None else str(layer.layer)
-    cells = [name]
-    for direction in ("forward", "backward"):
-        cells += [
-            "–" if found is None else _percent(found.of(method, direction)) for found in (layer.before, layer.after)
+    rows = []
+    for layer in result.layers:
+        row: dict[str, Any] = {"layer": "embeddings" if layer.layer is None else layer.layer}
+        for when, found in (("before", layer.before), ("after", layer.after)):
+            if found is not None:
+                row |= {f"{way}_{when}": found.of(method, way).precision[1] for way in ("forward", "backward")}
+                row[f"mrr_{when}"] = found.of(method).mrr.value
+        rows.append(row)
+    columns = [Column("layer", align="left")]
+    ways = {"forward": f"P@1 {source} → {target}, %", "backward": f"P@1 {target} → {source}, %"}
+    for key, above in (ways | {"mrr": f"MRR {source} → {target}"}).items():
+        look: dict[str, Any] = {"scale": 100, "format": ".1f"} if key != "mrr" else {"format": ".3f"}
+        columns += [
+            Column(f"{key}_{when}", when, above=above, best="max", **look)
+            for when in ("before", "after")
+            if any(f"{key}_{when}" in row for row in rows)
         ]
-    for found in (layer.before, layer.after):
-        cells.append("–" if found is None else f"{found.of(method).mrr.value:.3f}")
-    return cells
+    return Table.from_rows(rows, columns, caption="Held-out pairs, before the map and after")
 
 
 def _percent(scores: MethodScores) -> str:
     return f"{100 * scores.precision[1].value:.1f} %"
+
+
+# --- word alignment by an encoder ---
+
+_MEANS = {"mean": "means removed", "none": "as it is"}
+
+
+def choice_in_words(choice: LayerChoice) -> str:
+    """What was chosen, in one sentence."""
+    chosen = choice.chosen
+    way = chosen.way
+    above = "" if way.threshold is None else f" above {way.threshold:g}"
+    means = "means removed" if way.center == "mean" else "means kept"
+    return (
+        f"Of what could be chosen, layer {way.layer} by {way.rule}{above}, {means}, has the lowest alignment error "
+        f"rate on {choice.pairs:,} pairs with gold links: {chosen.scores.error_rate:.3f}."
+    )
+
+
+def choice_table(choice: LayerChoice) -> Table:
+    """AER of every layer by both rules, with and without centering."""
+    kinds = [(rule, center) for rule in RULES for center in CENTERS]
+    columns = [
+        Column(f"{rule} {center}", title="centered" if center == "mean" else "as it is", above=rule, format=".3f")
+        for rule, center in kinds
+    ]
+    tried = list(zip(*(choice.of_layers(rule, center) for rule, center in kinds), strict=True))
+    rows = [(row[0].way.layer, *(each.scores.error_rate for each in row)) for row in tried]
+    best = tuple(place for place, row in enumerate(rows) if row[0] == choice.chosen.way.layer)
+    return Table((Column("layer"), *columns), tuple(rows), bold_rows=best)
+
+
+def links_shown(linked: LinkedBitext) -> RenderableType:
+    """Number of links and scores; where a layer was chosen, the table of all layers; and what was left out."""
+    from rich.console import Group
+    from rich.text import Text
+
+    counts, scores = linked.counts, linked.scores
+    text = f"{sum(map(len, linked.links)):,} links in {counts.used:,} of {counts.pairs:,} sentence pairs"
+    if scores is not None:
+        text += (
+            f"; AER {scores.error_rate:.3f}, precision {scores.precision:.3f}, recall {scores.recall:.3f}, "
+            f"F1 {scores.f1:.3f}"
+        )
+    if linked.leaked:
+        text += f"\nMind the scores: {linked.leaked:,} of these pairs chose the layer"
+    if counts.used < counts.pairs:
+        text += f"\nLeft out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong"
+    return Text(text) if linked.choice is None else Group(choice_table(linked.choice), Text(text))
+
+
+def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: Sequence[str] = ()) -> Page:
+    """The page of an encoder's word alignment: AER over layers by both rules, with and without means.
+
+    Args:
+        choice: What was tried and chosen.
+        languages: Those of the two sides.
+        facts: Lines for its foot.
+    """
+    tried = {f"{rule}, {_MEANS[center]}": choice.of_layers(rule, center) for rule in RULES for center in CENTERS}
+    layers, way = len({each.way.layer for each in choice.tried}), choice.chosen.way
+    title = f"By {way.rule}, {_MEANS[way.center]}, layer {way.layer} is the best of {layers}"
+    drawn = [
+        Line(name=name, points=[(float(each.way.layer), each.scores.error_rate) for each in some])
+        for name, some in tried.items()
+    ]
+    figure = lines(
+        drawn,
+        name="link-layers",
+        title=title,
+        caption=f"Links that both directions have, beside the gold links of {choice.pairs:,} sentence pairs; lower is "
+        "better. For softmax the best threshold of each layer.",
+        x="layer",
+        y="alignment error rate",
+        whole=True,
+    )
+    rows = [
+        {
+            "rule": name,
+            "layer": each.way.layer,
+            "threshold": each.way.threshold,
+            "aer": each.scores.error_rate,
+            "precision": each.scores.precision,
+            "recall": each.scores.recall,
+            "f1": each.scores.f1,
+        }
+        for name, some in tried.items()
+        for each in some
+    ]
+    columns = [
+        Column("rule"),
+        Column("layer"),
+        Column("threshold", format="g"),
+        Column("aer", "AER", format=".3f", best="min"),
+    ]
+    columns += [
+        Column(key, title, format=".3f", best="max")
+        for key, title in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
+    ]
+    return Page(
+        title=f"{languages[0]} and {languages[1]}: which word is which, by an encoder's layers",
+        lead=choice_in_words(choice),
+        sections=[
+            Section(
+                title=title, body=[figure if layers > 1 else None, Table.from_rows(rows, columns, caption="Every rule")]
+            )
+        ],
+        facts=facts,
+    )

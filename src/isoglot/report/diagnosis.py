@@ -1,26 +1,26 @@
-"""The page of a check-up: what to know in plain words, then every layer, every pair and the tokenizer."""
+"""The page of a check-up: what to know in plain words, then every language, layer and pair, and the tokenizer."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.language_codes import language_name
 from isoglot.core.progress import counted
+from isoglot.core.table import Column, Table
 from isoglot.diagnose.findings import all_findings, percent
-from isoglot.report.heatmap import heat_map
-from isoglot.report.lines import Line, line_chart
-from isoglot.report.page import Figure, Section, page, table
+from isoglot.report.figures import Figure, Line, heat_map, lines
+from isoglot.report.page import Page, Section, Side, escape, markup
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.compare.cka_inference import CkaEstimate
+    from markupsafe import Markup
+
     from isoglot.diagnose.findings import Tone, Topic
-    from isoglot.diagnose.result import Checkup, LayerFacts, PairLayer
+    from isoglot.diagnose.result import Checkup, PairLayer
     from isoglot.diagnose.retrieval import SearchVariant
-    from isoglot.retrieve.metrics import Interval
 
 WAY_NAMES: dict[SearchVariant, str] = {
     "raw": "as it is",
@@ -59,7 +59,7 @@ _ABOUT_SHAPE = (
 SIGNS: dict[Tone, str] = {"good": "✓", "plain": "·", "warn": "!", "bad": "✗"}
 
 
-def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> str:
+def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> Page:
     """The page.
 
     Args:
@@ -67,12 +67,13 @@ def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> str:
         facts: Lines for its foot.
     """
     lead, *_ = all_findings(checkup)
-    return page(
-        f"Check-up of {_short(checkup.model)}",
-        lead.text,
-        [
-            _in_words(checkup),
+    return Page(
+        title=f"Check-up of {_short(checkup.model)}",
+        lead=lead.text,
+        sections=[
+            Section(title="What to know", body=["Numbers in brackets are 95 % intervals.", _in_words(checkup)]),
             _found(checkup),
+            *([_languages(checkup)] if len(checkup.layers) > 1 else []),
             _pairs(checkup),
             _tokens(checkup),
             _probes(checkup),
@@ -83,15 +84,17 @@ def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> str:
     )
 
 
-def _in_words(checkup: Checkup) -> Section:
+def _in_words(checkup: Checkup) -> Markup:
     _, *rest = all_findings(checkup)
-    rows = []
-    for number, each in enumerate(rest):
-        new = number == 0 or rest[number - 1].topic != each.topic
-        rows.append([TOPICS[each.topic] if new else "", SIGNS[each.tone], each.text])
-    return Section(
-        title="What to know", table=table(["", "", "numbers in brackets are 95 % intervals"], rows, numbers_from=9)
-    )
+    rows, before = [], None
+    for each in rest:
+        topic = TOPICS[each.topic] if each.topic != before else ""
+        before = each.topic
+        rows.append(
+            f"<div class='finding {each.tone}'><b>{escape(topic)}</b><i>{SIGNS[each.tone]}</i>"
+            f"<span>{escape(each.text)}</span></div>"
+        )
+    return markup(f"<div class='table'>{''.join(rows)}</div>")
 
 
 def top_words(checkup: Checkup) -> str:
@@ -112,91 +115,142 @@ def _chosen(checkup: Checkup) -> str:
     return f"{text}. By cosine without a map, layer {best.layer}, {way},{chosen} finds {percent(best.found)}."
 
 
+_PERCENT: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
+
+
 def _found(checkup: Checkup) -> Section:
-    lines = [
-        Line(name=name, points=[(each.layer, 100 * each.found[way].value) for each in checkup.layers])
+    drawn = [
+        Line(
+            name=name,
+            points=[(each.layer, 100 * each.found[way].value) for each in checkup.layers],
+            band=[(each.layer, 100 * each.found[way].low, 100 * each.found[way].high) for each in checkup.layers],
+        )
         for way, name in WAY_NAMES.items()
     ]
-    figures = [
-        Figure(
-            drawing=line_chart(
-                lines, across="layer", up="translations found (P@1), %", floor_at=100 * checkup.chance, whole=True
-            ),
-            caption="Share of sentences whose nearest neighbor in the other language is their translation: the mean "
-            f"of both directions and of {counted(len(checkup.pairs), 'pairs')} of languages. Trimmed: means "
-            "removed, and the two strongest directions. Mapped: one language turned "
-            "onto the other by a rotation learned from other sentences.",
-        )
-    ]
-    return Section(
+    figure = lines(
+        drawn,
+        name="found-by-layer",
         title=top_words(checkup),
-        words=(_chosen(checkup),),
-        figures=figures if len(checkup.layers) > 1 else (),
-        table=table(
-            ["layer", *(f"{name}, %" for name in WAY_NAMES.values())],
-            [
-                [_layer_name(each, checkup), *(_figure(each.found[way], 100, ".1f") for way in WAY_NAMES)]
-                for each in checkup.layers
-            ],
-        ),
+        caption="Share of sentences whose nearest neighbor in the other language is their translation: the mean of "
+        f"both directions and of {counted(len(checkup.pairs), 'pairs')} of languages, 95 % intervals. Trimmed: means "
+        "removed, and the two strongest directions. Mapped: one language rotated onto the other, learned from other "
+        "sentences.",
+        x="layer",
+        y="translations found (P@1), %",
+        levels={"chance": 100 * checkup.chance},
+        whole=True,
     )
+    rows = [{"layer": each.layer, **each.found} for each in checkup.layers]
+    columns = [
+        Column("layer", align="left"),
+        *(Column(way, name, best="max", **_PERCENT) for way, name in WAY_NAMES.items()),
+    ]
+    best = next(at for at, each in enumerate(checkup.layers) if each.layer == checkup.best.layer)
+    table = Table.from_rows(rows, columns, caption="P@1 by layer; bold row: the recommended layer", bold_rows=(best,))
+    body = [_chosen(checkup), figure if len(checkup.layers) > 1 else None, table]
+    return Section(title=top_words(checkup), body=body)
+
+
+def _languages(checkup: Checkup) -> Section:
+    """A curve for each language: the mean over its pairs."""
+    way = checkup.best.way
+    drawn = []
+    for each in checkup.languages:
+        pairs = [pair for pair in checkup.pairs if each.code in (pair.source, pair.target)]
+        points, band = [], []
+        for layer in (one.layer for one in checkup.layers):
+            found = [pair.at(layer).found[way] for pair in pairs]
+            value, low, high = (
+                100 * sum(getattr(one, end) for one in found) / len(found) for end in ("value", "low", "high")
+            )
+            points.append((float(layer), value))
+            band.append((float(layer), low, high))
+        drawn.append(Line(name=language_name(each.code), points=points, band=band))
+    lowest = min(checkup.languages, key=lambda each: each.found.value)
+    highest = max(checkup.languages, key=lambda each: each.found.value)
+    title = "By language: " + ", ".join(f"{language_name(one.code)} {percent(one.found)}" for one in (highest, lowest))
+    figure = lines(
+        drawn,
+        name="found-by-language",
+        title=title,
+        caption=f"{_WAY_WORDS[way].capitalize()}: the mean over the pairs of each language; bands: the mean of their "
+        "95 % intervals.",
+        x="layer",
+        y="translations found (P@1), %",
+        levels={"chance": 100 * checkup.chance},
+        whole=True,
+    )
+    return Section(title=title, body=[figure])
 
 
 def _pairs(checkup: Checkup) -> Section:
     best = checkup.best
-    highest, lowest = (
-        choose(checkup.pairs, key=lambda pair: pair.at(best.layer).found[best.way].value) for choose in (max, min)
-    )
-    names = [" and ".join(map(language_name, (pair.source, pair.target))) for pair in (highest, lowest)]
-    values = [100 * pair.at(best.layer).found[best.way].value for pair in (highest, lowest)]
-    title = (
-        f"Nearest: {names[0]}, {values[0]:.1f} %; farthest: {names[1]}, {values[1]:.1f} %"
-        if len(checkup.pairs) > 1
-        else f"{names[0]}: {values[0]:.1f} %"
-    )
-    return Section(
-        title=title,
-        figures=(
-            Figure(
-                drawing=_matrix(checkup, lambda at: 100 * at.found[best.way].value, "P@1, %", 100.0, ".1f"),
-                caption=f"Translations found in layer {best.layer}, {_WAY_WORDS[best.way]}: both directions. "
-                "Hatched: a language and itself.",
-            ),
-            Figure(
-                drawing=_matrix(checkup, lambda at: 100 * at.found["mapped"].value, "P@1, %", 100.0, ".1f"),
-                caption="The same after a rotation that was learned from other sentences (cross-validated).",
-            ),
-            Figure(
-                drawing=_matrix(checkup, lambda at: None if at.cka is None else at.cka.value, "CKA", 1.0, "z.2f"),
-                caption=f"Debiased CKA in layer {best.layer}: do two languages find the same sentences alike? 1 where "
-                "one is the other turned; 0 where sentences are paired at random.",
-            ),
+    ranked = sorted(checkup.pairs, key=lambda pair: -pair.at(best.layer).found[best.way].value)
+    ends = [
+        f"{' and '.join(map(language_name, (pair.source, pair.target)))}, "
+        f"{100 * pair.at(best.layer).found[best.way].value:.1f} %"
+        for pair in (ranked[0], ranked[-1])
+    ]
+    title = f"Nearest: {ends[0]}; farthest: {ends[1]}" if len(ranked) > 1 else ends[0]
+    maps = [
+        _matrix(
+            checkup,
+            lambda at: 100 * at.found[best.way].value,
+            ("pairs-found", f"Translations found in layer {best.layer}", "P@1, %"),
+            f"Translations found in layer {best.layer}, {_WAY_WORDS[best.way]}: both directions.",
         ),
-        table=_pair_table(checkup),
-    )
-
-
-def _pair_table(checkup: Checkup) -> str:
-    """The pairs in the best layer, the best first."""
-    best = checkup.best
+        _matrix(
+            checkup,
+            lambda at: 100 * at.found["mapped"].value,
+            ("pairs-mapped", f"Translations found in layer {best.layer} after a rotation", "P@1, %"),
+            "The same after a rotation that was learned from other sentences (cross-validated).",
+        ),
+        _matrix(
+            checkup,
+            lambda at: None if at.cka is None else at.cka.value,
+            ("pairs-cka", f"Debiased CKA in layer {best.layer}", "CKA"),
+            f"Debiased CKA in layer {best.layer}: whether two languages arrange sentences alike. 1 if one is a "
+            "rotation of the other; 0 if sentences are paired at random.",
+        ),
+    ]
     rows = []
-    for pair in sorted(checkup.pairs, key=lambda pair: -pair.at(best.layer).found[best.way].value):
+    for pair in ranked:
         at = pair.at(best.layer)
-        cka = ["–", "–"] if at.cka is None else [_figure(at.cka, 1, "z.2f"), f"{at.cka.null_high:z.3f}"]
-        names = f"{language_name(pair.source)}–{language_name(pair.target)}"
-        found = [_figure(at.found[way], 100, ".1f") for way in (best.way, "mapped")]
-        rows.append([names, *found, *cka, f"{at.distance:.2f}"])
-    return table(["pair", "found, %", "mapped, %", "CKA", "shuffled", "means apart"], rows)
+        rows.append(
+            {
+                "pair": f"{language_name(pair.source)}–{language_name(pair.target)}",
+                "found": at.found[best.way],
+                "mapped": at.found["mapped"],
+                "cka": at.cka,
+                "null": None if at.cka is None else at.cka.null_high,
+                "apart": at.distance,
+            }
+        )
+    columns = [
+        Column("pair"),
+        Column("found", best="max", **_PERCENT),
+        Column("mapped", best="max", **_PERCENT),
+        Column("cka", "CKA", format=".2f", best="max", kind="number"),
+        Column("null", "shuffled", format=".3f", kind="number"),
+        Column("apart", "means apart", format=".2f"),
+    ]
+    table = Table.from_rows(rows, columns, caption=f"Pairs in layer {best.layer}")
+    return Section(title=title, body=[Side(maps) if len(checkup.languages) > 2 else None, table])
 
 
-def _matrix(checkup: Checkup, value: Callable[[PairLayer], float | None], scale: str, high: float, form: str) -> str:
+def _matrix(
+    checkup: Checkup, value: Callable[[PairLayer], float | None], about: tuple[str, str, str], caption: str
+) -> Figure:
     codes = [each.code for each in checkup.languages]
     cells: list[list[float | None]] = [[None] * len(codes) for _ in codes]
     for pair in checkup.pairs:
         first, second = codes.index(pair.source), codes.index(pair.target)
         cells[first][second] = cells[second][first] = value(pair.at(checkup.best.layer))
-    names = [language_name(code) for code in codes]
-    return heat_map(names, names, cells, across="language", up="language", low=0.0, high=high, form=form, scale=scale)
+    names, (name, title, scale) = [language_name(code) for code in codes], about
+    limits, form = ((0.0, 100.0), ".1f") if scale.endswith("%") else ((0.0, 1.0), "z.2f")
+    return heat_map(
+        names, names, cells, name=name, title=title, x="", y="", scale=scale, limits=limits, form=form, caption=caption
+    )
 
 
 def _tokens(checkup: Checkup) -> Section:
@@ -204,88 +258,93 @@ def _tokens(checkup: Checkup) -> Section:
     worst = max(checkup.languages, key=lambda each: each.tokens.tokens_per_word)
     least = min(checkup.languages, key=lambda each: each.tokens.tokens_per_word)
     rows = [
-        [
-            language_name(each.code),
-            f"{each.tokens.tokens_per_word:.2f}",
-            f"{100 * each.tokens.unknown_rate:.1f} %",
-            f"{each.tokens.tokens_per_sentence:.1f}",
-            f"{each.tokens.tokens_per_sentence / fewest:.1f} ×",
-            f"{each.tokens.characters_per_token:.2f}",
-            f"{each.tokens.bytes_per_token:.2f}",
-            f"{100 * each.tokens.spelled_share:.0f} %",
-        ]
+        {
+            "language": language_name(each.code),
+            "word": each.tokens.tokens_per_word,
+            "unknown": each.tokens.unknown_rate,
+            "sentence": each.tokens.tokens_per_sentence,
+            "times": each.tokens.tokens_per_sentence / fewest,
+            "letters": each.tokens.characters_per_token,
+            "bytes": each.tokens.bytes_per_token,
+            "spelled": each.tokens.spelled_share,
+        }
         for each in checkup.languages
     ]
-    head = [
-        "language",
-        "tokens/word",
-        "unknown",
-        "tokens/sentence",
-        "× least",
-        "letters/token",
-        "bytes/token",
-        "1 letter",
+    columns = [
+        Column("language"),
+        Column("word", "tokens per word", format=".2f", best="min"),
+        Column("unknown", "unknown", best="min", **_PERCENT),
+        Column("sentence", "tokens per sentence", format=".1f", best="min"),
+        Column("times", "× fewest", format=".1f", best="min"),
+        Column("letters", "letters per token", format=".2f"),
+        Column("bytes", "bytes per token", format=".2f"),
+        Column("spelled", "of 1 letter", unit="%", scale=100, format=".0f", best="min"),
     ]
     return Section(
-        title=f"Tokens a word: {worst.tokens.tokens_per_word:.1f} in {language_name(worst.code)}, "
+        title=f"Tokens per word: {worst.tokens.tokens_per_word:.1f} in {language_name(worst.code)}, "
         f"{least.tokens.tokens_per_word:.1f} in {language_name(least.code)}",
-        words=(
+        body=[
             "The sentences say the same in every language, so one that needs more tokens says less in the same window.",
-        ),
-        table=table(head, rows),
+            Table.from_rows(rows, columns, caption="Tokenizer by language"),
+        ],
     )
 
 
 def _probes(checkup: Checkup) -> Section:
     here = checkup.at(checkup.best.layer)
     chance = here.probe.chance
-    lines = [
-        Line(
-            name=name,
-            points=[(each.layer, 100 * getattr(each.probe, kind).value) for each in checkup.layers],
-        )
-        for kind, name in (("linear", "as it is"), ("spread", "by its spread"), ("centered", "means removed: chance"))
-    ]
-    figure = Figure(
-        drawing=line_chart(
-            lines, across="layer", up="language told, %", floor_at=100 * chance, floor_name="", whole=True
-        ),
+    title = f"A probe tells the language of {100 * here.probe.linear.value:.1f} % of sentences in layer {here.layer}"
+    kinds = (("linear", "as it is"), ("spread", "by its spread"), ("centered", "means removed"))
+    figure = lines(
+        [
+            Line(name=name, points=[(each.layer, 100 * getattr(each.probe, kind).value) for each in checkup.layers])
+            for kind, name in kinds
+        ],
+        name="probes",
+        title=title,
         caption=f"How often a linear probe tells a sentence’s language, on sentences it was not fitted on (chance "
         f"{100 * chance:.2g} %). With the languages’ means removed no linear probe can do better than chance; what is "
         "left of a language then is how its sentences are spread, which a probe of squares sees.",
+        x="layer",
+        y="language told, %",
+        levels={"chance": 100 * chance},
+        whole=True,
     )
-    return Section(
-        title=f"A probe tells the language of {100 * here.probe.linear.value:.1f} % of sentences in layer {here.layer}",
-        figures=(figure,) if len(checkup.layers) > 1 else (),
-    )
+    return Section(title=title, body=[figure if len(checkup.layers) > 1 else None])
 
 
 def _space(checkup: Checkup) -> Section:
     rows = [
-        [
-            _layer_name(each, checkup),
-            "–" if each.cka is None else f"{each.cka:z.3f}",
-            "–" if each.cka_null is None else f"{each.cka_null:z.3f}",
-            f"{each.cka_above} of {len(checkup.pairs)}",
-            f"{100 * each.probe.linear.value:.1f} %",
-            f"{100 * each.probe.spread.value:.1f} %",
-            f"{each.distance:.2f}",
-            f"{each.mean_cosine:.2f}",
-            f"{100 * each.top_share:.0f} %",
-            f"{each.hubness:.1f}",
-            f"{each.hubness_csls:.1f}",
-        ]
+        {
+            "layer": each.layer,
+            "cka": each.cka,
+            "null": each.cka_null,
+            "above": f"{each.cka_above} of {len(checkup.pairs)}",
+            "probe": each.probe.linear.value,
+            "spread": each.probe.spread.value,
+            "apart": each.distance,
+            "cosine": each.mean_cosine,
+            "top": each.top_share,
+            "hubs": each.hubness,
+            "csls": each.hubness_csls,
+        }
         for each in checkup.layers
     ]
-    head = ["layer", "CKA", "shuffled", "above", "probe", "spread", "apart", "cosine", "top", "hubs", "by CSLS"]
-    return Section(
-        title="How the space is built, layer by layer",
-        words=(
-            _ABOUT_CKA,
-            _ABOUT_SHAPE,
-        ),
-        table=table(head, rows),
-    )
+    columns = [
+        Column("layer", align="left"),
+        Column("cka", "CKA", format=".3f", best="max", kind="number"),
+        Column("null", "shuffled", format=".3f", kind="number"),
+        Column("above", align="right"),
+        Column("probe", **_PERCENT),
+        Column("spread", **_PERCENT),
+        Column("apart", format=".2f"),
+        Column("cosine", format=".2f"),
+        Column("top", unit="%", scale=100, format=".0f"),
+        Column("hubs", format=".1f"),
+        Column("csls", "by CSLS", format=".1f"),
+    ]
+    table = Table.from_rows(rows, columns, caption="The space by layer")
+    return Section(title="How the space is built, layer by layer", body=[_ABOUT_CKA, _ABOUT_SHAPE, table])
 
 
 def _method(checkup: Checkup) -> Section:
@@ -315,11 +374,7 @@ def _method(checkup: Checkup) -> Section:
     )
     return Section(
         title="How this was measured",
-        words=(
-            said,
-            how,
-            *small,
-        ),
+        body=[said, how, *small],
     )
 
 
@@ -327,13 +382,3 @@ def _short(model: str) -> str:
     """The end of a path, which may be broken into lines behind its signs."""
     end = "/".join(model.rstrip("/").split("/")[-2:])
     return re.sub(r"(?<=[/_-])", "\u200b", end)
-
-
-def _layer_name(each: LayerFacts, checkup: Checkup) -> str:
-    return f"{each.layer}\u00a0(best)" if each.layer == checkup.best.layer else str(each.layer)
-
-
-def _figure(found: Interval | CkaEstimate, times: int, form: str) -> str:
-    """A figure with its interval."""
-    value, low, high = (format(times * end, form) for end in (found.value, found.low, found.high))
-    return f"{value} ({low}–{high})"

@@ -1,115 +1,241 @@
-"""One HTML page that holds everything it shows: no script, no font and no picture from elsewhere."""
+"""Pages: findings with figures and tables in one style, and the files that belong to them.
+
+A page holds its text, figures and tables; ``vega.js`` beside it draws the figures. It opens from a disk without a
+network, and needs no library of Python.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from isoglot.core.errors import ConfigError, nearest_name, shown, visible
+from isoglot.core.files import as_json, write_files
 from isoglot.core.table import Table
-from isoglot.core.table_rendering import HTML_STYLE
-from isoglot.report.markup import escape
+from isoglot.report.figures.charts import Figure
+from isoglot.report.figures.theme import RAMP, config
+from isoglot.report.rendering import SPECS, SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f6f5f1; color: #1f2933; font: 17px/1.6 Georgia, 'Times New Roman', serif; }
-main { max-width: 860px; margin: 0 auto; padding: 2.2rem 1.2rem 4rem; }
-h1, h2, h3, figure text, .facts { font-family: Helvetica, Arial, sans-serif; }
-h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .6rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.35rem; line-height: 1.3; margin: 2.6rem 0 .4rem; }
-p { margin: .6rem 0; }
-.lead { font-size: 1.15rem; }
-section { margin-top: 1.6rem; }
-figure, section > .scroll { margin: 1rem 0 0; }
-figure { padding: .8rem; background: #fff; border: 1px solid #dedad0; border-radius: 8px; }
-figure svg { width: 100%; height: auto; display: block; }
-figcaption { font-size: .92rem; color: #52606d; padding: .5rem .3rem 0; }
-.scroll svg { min-width: 420px; }
-.facts { font-size: .85rem; color: #616e7c; overflow-wrap: anywhere; }
-code { font: .9em/1.4 Menlo, Consolas, monospace; background: #ece9e1; padding: .1em .3em; border-radius: 4px;
-  overflow-wrap: anywhere; }
-.tick { font-size: 12px; fill: #52606d; } .axis { font-size: 13px; fill: #323f4b; }
-.name { font-size: 12.5px; font-weight: bold; }
-.legend { display: none; flex-wrap: wrap; gap: .2rem 1rem; list-style: none; margin: .4rem .3rem; padding: 0;
-  font: bold .85rem Helvetica, Arial, sans-serif; }
-.legend li { color: var(--c); }
-@media (max-width: 700px) { .legend { display: flex; } }
-@media (max-width: 520px) { main { padding: 1.2rem .8rem 3rem; } figure { padding: .5rem; }
-  .tick { font-size: 14px; } }
-.side { display: flex; flex-wrap: wrap; gap: .8rem; margin-top: 1rem; }
-.side figure { flex: 1 1 360px; min-width: 0; margin: 0; } .side .legend { display: none; }
-.side .scroll svg { min-width: 0; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .2rem; }
-details { background: #fff; border: 1px solid #dedad0; border-radius: 8px; margin: .6rem 0; padding: .5rem .8rem; }
-details figure { border: 0; padding: .4rem 0; } summary { cursor: pointer; font-weight: bold; }
-.grid { stroke: #e8e5dd; } .floor { stroke: #888; stroke-dasharray: 3 3; }
-"""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+PAGE, SCRIPT, TABLES = "index.html", "vega.js", "tables"
+_HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A drawing with what it is and what it means."""
+@dataclass(frozen=True)
+class Side:
+    """Figures beside each other where there is room."""
 
-    drawing: str
-    """An ``svg`` element, or HTML with one in it."""
-    caption: str
+    figures: Sequence[Figure]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that show when their title is clicked."""
+
+    title: str
+    body: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """A table with a text box that filters its rows."""
+
+    table: Table
+
+
+Block: TypeAlias = "str | Figure | Table | Side | Folded | Filtered | Markup | None"
+"""Part of a section: a paragraph, a figure, a table, or HTML that was made here (Markup); None is nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A finding as its title, what to say about it, and what shows it."""
+    """A finding and what shows it."""
 
     title: str
-    words: Sequence[str] = ()
-    """Paragraphs of plain text."""
-    figures: Sequence[Figure] = ()
-    table: str = ""
-    """A table from :func:`table`."""
+    body: Sequence[Any] = ()
+    """Blocks."""
 
 
-def page(title: str, lead: str, sections: Sequence[Section], *, facts: Sequence[str] = ()) -> str:
-    """A whole page.
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page and its files.
 
-    Args:
+    Attributes:
         title: What it is about.
         lead: What was found, in a sentence or two.
         sections: One finding each.
-        facts: Lines for the foot: what ran, when, where.
+        facts: Lines for the foot: what ran, when, where; the command last.
     """
-    body = "\n".join(_section(section) for section in sections)
-    foot = "".join(f"<p>{escape(fact)}</p>" for fact in facts)
-    return (
-        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        "<link rel='icon' href='data:,'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}{HTML_STYLE}</style></head>\n<body><main>\n"
-        f"<h1>{escape(title)}</h1>\n<p class='lead'>{escape(lead)}</p>\n{body}\n"
-        f"<footer class='facts'>{foot}</footer>\n</main></body></html>\n"
+
+    title: str
+    lead: str
+    sections: Sequence[Section] = field(repr=False)
+    facts: Sequence[str] = ()
+
+    def html(self, *, inline: bool = False) -> str:
+        """The page.
+
+        Args:
+            inline: Put the script that draws figures into it, instead of a link to ``vega.js`` beside it.
+        """
+        figures = dict(self._named("figure"))
+        return str(
+            _templates()
+            .get_template("page.html")
+            .render(
+                page=self,
+                script=_markup(_vega().replace("</script", r"<\/script")) if inline else None,
+                drawing=bool(figures),
+                names={id(one): name for kind in ("figure", "table") for name, one in self._named(kind)},
+                saved=not inline,
+                parquet=find_spec("pyarrow") is not None,
+            )
+        )
+
+    def figures(self) -> dict[str, Figure]:
+        """The figures by the names of their files."""
+        return dict(self._named("figure"))
+
+    def figure(self, name: str | None = None) -> Figure:
+        """A figure by name, or the first.
+
+        Raises:
+            ConfigError: There is no such figure.
+        """
+        figures = self.figures()
+        if not figures or (name is not None and name not in figures):
+            raise ConfigError(
+                f"the page has no figure {shown(name)}" if figures else "the page has no figures",
+                remedy=nearest_name(name or "", figures),
+                code="config.unknown-name",
+            )
+        return figures[name or next(iter(figures))]
+
+    def tables(self) -> list[Table]:
+        """The tables of the page, those behind figures last."""
+        behind = [figure.table for figure in self.figures().values() if figure.table is not None]
+        return [*(table for _, table in self._named("table")), *behind]
+
+    def files(self) -> dict[str, str | bytes]:
+        """All files of the page: itself, its script, the specifications of its figures, its tables."""
+        figures = self.figures()
+        found: dict[str, str | bytes] = {PAGE: self.html()}
+        found |= {SCRIPT: _vega()} if figures else {}
+        found |= {f"{SPECS}/{name}{SUFFIX}": as_json(figure.titled()) for name, figure in figures.items()}
+        for name, table in self._named("table"):
+            found |= {f"{TABLES}/{name}.csv": table.csv(), f"{TABLES}/{name}.tex": table.latex()}
+            if find_spec("pyarrow") is not None:
+                found[f"{TABLES}/{name}.parquet"] = table.parquet()
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write all files into a folder, and return their paths, that of the page first.
+
+        Raises:
+            StorageError: A file cannot be written.
+        """
+        return write_files(folder, self.files())
+
+    def _repr_html_(self) -> str:
+        """A page within a page, for notebooks."""
+        from html import escape
+
+        frame = "width:100%;height:640px;border:1px solid #8884;border-radius:8px"
+        return f'<iframe style="{frame}" srcdoc="{escape(self.html(inline=True))}"></iframe>'
+
+    def _named(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """Figures, or tables that are not behind one, with names that are unique as files."""
+        taken: dict[str, int] = {}
+        for section in self.sections:
+            for block in _walk(section.body):
+                if isinstance(block, Figure if kind == "figure" else Table):
+                    named = block.name if isinstance(block, Figure) else block.caption or section.title
+                    slug = "-".join(re.findall(r"\w+", visible(named).lower(), re.ASCII)[:6])[:48] or kind
+                    taken[slug] = taken.get(slug, 0) + 1
+                    yield slug if taken[slug] == 1 else f"{slug}-{taken[slug]}", block
+
+
+def _walk(body: Sequence[Block]) -> Iterator[Figure | Table]:
+    for block in body:
+        if isinstance(block, Side):
+            yield from block.figures
+        elif isinstance(block, Folded):
+            yield from _walk(block.body)
+        elif isinstance(block, Filtered):
+            yield block.table
+        elif isinstance(block, Figure | Table):
+            yield block
+
+
+def markup(text: str) -> Markup:
+    """HTML that was made here; everything in it that was read must have been escaped."""
+    return _markup(text)
+
+
+def escape(text: str) -> str:
+    """Text for HTML, whatever it contains; control characters become visible.
+
+    >>> escape("<a> & 'b'")
+    '&lt;a&gt; &amp; &#x27;b&#x27;'
+    """
+    from html import escape as escaped
+
+    return escaped(visible(text))
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
+    made.globals |= {
+        "style": _markup((_HERE / "templates" / "style.css").read_text("utf-8")),
+        "code": _markup((_HERE / "templates" / "page.js").read_text("utf-8")),
+        "theme": _script_json({"config": config(pages=True), "ramp": RAMP}),
+        "kind_of": _kind_of,
+        "ident": id,
+        "spec_of": lambda figure: _script_json({"description": visible(figure.title), **figure.spec}),
+        "table_of": lambda table: _markup(table.html()),
+    }
+    return made
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> str:
-    """A table; columns from ``numbers_from`` on hold numbers and stand to the right."""
-    return Table.from_cells(head, rows, align="l" * numbers_from + "r").html()
+def _kind_of(block: Block) -> str:
+    if hasattr(block, "__html__"):
+        return "html"
+    return "text" if isinstance(block, str) else type(block).__name__.lower()
 
 
-def folded(title: str, body: str) -> str:
-    """Something that shows when its title is clicked."""
-    return f"<details><summary>{escape(title)}</summary>{body}</details>"
+def _script_json(value: Any) -> Markup:  # noqa: ANN401 - whatever JSON can hold
+    """JSON inside a script element: nothing in it can end the element or begin a comment."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _markup(text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026"))
 
 
-def _section(section: Section) -> str:
-    return f"<section><h2>{escape(section.title)}</h2>{section_body(section)}</section>"
+def _markup(text: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - made from escaped parts
 
 
-def section_body(section: Section) -> str:
-    """A section without its title."""
-    words = "".join(f"<p>{escape(text)}</p>" for text in section.words)
-    figures = "".join(
-        f"<figure>{figure.drawing}<figcaption>{escape(figure.caption)}</figcaption></figure>"
-        for figure in section.figures
-    )
-    return f"{words}{figures}{section.table}"
+@cache
+def _vega() -> str:
+    return (_HERE / "vega" / "vega.js").read_text("utf-8")

@@ -52,7 +52,7 @@ class Rendering(NamedTuple):
 
     value: dict[str, Any]
     shown: RenderableType
-    files: Callable[[Sequence[str]], dict[str, str]] = lambda _: {}
+    files: Callable[[Sequence[str]], dict[str, str | bytes]] = lambda _: {}
     notes: Sequence[str] = ()
 
 
@@ -136,7 +136,7 @@ def translation_result(result: JudgedSweeps, *, show: int) -> Rendering:
         value,
         translation_view(swept, references, **about, show=show, remarks=remarks),
         lambda facts: {
-            "index.html": translation_page(swept, references, **about, facts=[*remarks, *facts]),
+            **translation_page(swept, references, **about, facts=[*remarks, *facts]).files(),
             "translations.tsv": "".join("\t".join(row) + "\n" for row in translation_rows(swept, references)),
         },
     )
@@ -186,7 +186,7 @@ def translation_view(
 
 def sweep_result(result: JudgedSweeps) -> Rendering:
     """Sweeps with the tables of Liu et al. (2020)."""
-    from isoglot.report.steer import masked_words, sweep_page, sweep_svg
+    from isoglot.report.steer import masked_words, sweep_page
 
     sweeps, depth, sets, origin = result.sweeps, result.depth, result.sets, result.known.origin
     remarks = [*map(masked_words, result.masked.values()), *result.remarks]
@@ -201,8 +201,7 @@ def sweep_result(result: JudgedSweeps) -> Rendering:
         value,
         sweep_view(sweeps, depth, sets=sets, origin=origin, remarks=remarks),
         lambda facts: {
-            "index.html": sweep_page(sweeps, depth, sets=sets, origin=origin, facts=[*remarks, *facts]),
-            "sweep.svg": sweep_svg(sweeps[0]),
+            **sweep_page(sweeps, depth, sets=sets, origin=origin, facts=[*remarks, *facts]).files(),
             "sweep.csv": Table.from_rows(cell_rows(sweeps)).csv(),
         },
     )
@@ -241,14 +240,14 @@ def sweep_view(
 
 def erased_result(result: EraserComparison, file: str) -> Rendering:
     """Erasers compared in each layer; ``file`` is that of the fitted eraser."""
-    from isoglot.report.steer_erase import erase_page, erase_svg
+    from isoglot.report.steer import erase_page
 
     found, best = result.layers, result.best
     saved = f"{file} has {result.name}, learned from all sentences in layer {best.layer}."
     return Rendering(
         {"layer": best.layer, "eraser": result.name, "layers": [each.as_dict() for each in found]},
         erase_view(found, best),
-        lambda facts: {"index.html": erase_page(found, best, saved=saved, facts=facts), "erase.svg": erase_svg(best)},
+        lambda facts: erase_page(found, best, saved=saved, facts=facts).files(),
     )
 
 
@@ -257,7 +256,7 @@ def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    from isoglot.report.steer_erase import HEAD, erase_finding, figures, way_name
+    from isoglot.report.steer import HEAD, erase_finding, figures, way_name
 
     parts: list[RenderableType] = []
     if len(found) > 1:
@@ -279,14 +278,13 @@ def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
 
 def comparison_result(result: Comparison) -> Rendering:
     """A comparison of two encoders."""
-    from isoglot.report.compare import comparison_page, comparison_svg, findings
+    from isoglot.report.compare import comparison_page, findings
 
     return Rendering(
         result.as_dict(),
         comparison_view(result),
         lambda facts: {
-            "index.html": comparison_page(result, facts=facts),
-            "grid.svg": comparison_svg(result),
+            **comparison_page(result, facts=facts).files(),
             "measures.csv": Table.from_rows([each.as_dict() for each in result.measured]).csv(),
         },
         [text for text in findings(result) if text],
@@ -334,13 +332,11 @@ def figure7_result(figure: Figure7) -> Rendering:
     """Figure 7 of Wu et al. (2020), with verdicts on its claims."""
     from isoglot.compare.figure7 import ROWS, paper_pair
     from isoglot.compare.figure7_claims import claims
-    from isoglot.report.compare import FORM_TITLES
-    from isoglot.report.figure7 import (
+    from isoglot.report.compare import (
         averages_table,
         cut_words,
         figure7_finding,
         figure7_page,
-        figure7_svg,
         paper_average,
         untold_words,
     )
@@ -349,19 +345,12 @@ def figure7_result(figure: Figure7) -> Rendering:
     value = figure.as_dict() | {"claims": [claim.as_dict() for claim in found]}
     for facts, column in zip(value["columns"], figure.columns, strict=True):
         facts["paper_average"] = {row: paper_average(paper_pair(column.languages), row) for row in ROWS}
-    head = ["average over layers ± half of its 95 % interval", *(column.title for column in figure.columns)]
-    rows = [
-        [f"{title}, {row[0]}", *row[1:]]
-        for form, title in FORM_TITLES.items()
-        for row in averages_table(figure, form)[1]
-    ]
     empty = [f"{column}, {row} is empty: {why}" for (column, row), why in figure.empty.items()]
     return Rendering(
         value,
-        Table.from_cells(head, rows),
+        averages_table(figure),
         lambda facts: {
-            "index.html": figure7_page(figure, found, facts=facts),
-            "figure7.svg": figure7_svg(figure),
+            **figure7_page(figure, found, facts=facts).files(),
             "figure7.csv": Table.from_rows(figure.as_rows()).csv(),
         },
         [*empty, *untold_words(figure), *cut_words(figure), figure7_finding(figure, found)],
@@ -371,7 +360,7 @@ def figure7_result(figure: Figure7) -> Rendering:
 def emergence_result(result: Emergence) -> Rendering:
     """Measures over the checkpoints of a run."""
     from isoglot.compare.emergence import KEEP_ALL
-    from isoglot.report.emergence import emergence_finding, emergence_page, emergence_svg
+    from isoglot.report.compare import emergence_finding, emergence_page
     from isoglot.represent.extraction import cut_in_words
 
     curves = [(name, layer) for name in result.measures for layer in result.layers]
@@ -385,9 +374,8 @@ def emergence_result(result: Emergence) -> Rendering:
         result.as_dict(),
         Table((Column("step", align="left"), *columns), tuple(rows)),
         lambda facts: {
-            "index.html": emergence_page(result, facts=facts),
+            **emergence_page(result, facts=facts).files(),
             "emergence.csv": Table.from_rows(result.as_rows()).csv(),
-            **({"emergence.svg": emergence_svg(result)} if len(result.moments) > 1 else {}),
         },
         notes,
     )
@@ -428,5 +416,5 @@ def diagnosis_result(found: Checkup, device: str) -> Rendering:
     return Rendering(
         found.as_dict() | {"findings": [asdict(each) for each in said]},
         Group(words, Text(), figures, *map(Text, (note, top_words(found), *found.remarks))),
-        lambda facts: {"index.html": diagnosis_page(found, facts=[*facts, versions])},
+        lambda facts: diagnosis_page(found, facts=[versions, *facts]).files(),
     )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.report.heatmap import color, heat_map
-from isoglot.report.lines import Line, line_chart
-from isoglot.report.markup import escape
-from isoglot.report.page import Figure, Section, folded, page, section_body, table
+from isoglot.core.table import Column, Table
+from isoglot.report.figures import Figure, Line, heat_map, lines, scatter
+from isoglot.report.page import Folded, Page, Section, Side, escape, markup
 from isoglot.report.steer_tables import (
     KEY,
     PAPER,
@@ -19,6 +18,7 @@ from isoglot.report.steer_tables import (
     about_sets,
     before_note,
     best_bleu,
+    cell_rows,
     judged_note,
     like_the_papers,
     readable,
@@ -29,14 +29,18 @@ from isoglot.report.steer_tables import (
     table_3,
     unshifted_bleu,
 )
-from isoglot.report.svg_file import svg_file
+from isoglot.steer.erasers.trade_off import NOTHING
 from isoglot.steer.scores import MIN_JUDGED
 from isoglot.steer.shifted_pass import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.report.steer_tables import Look, Row
+    from markupsafe import Markup
+
+    from isoglot.report.page import Block
+    from isoglot.report.steer_tables import Row
+    from isoglot.steer.erasers.trade_off import ErasureScore, TradeOff
     from isoglot.steer.masked_decoding import MaskedLanguages
     from isoglot.steer.sweep import Figure as Score
     from isoglot.steer.sweep import Sweep
@@ -44,15 +48,9 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Sentences on a page; the files beside it have all."""
-_STYLES: dict[Look, str] = {
-    "plain": "",
-    "switched": "font-weight:bold;color:#0072b2;border-bottom:2px solid #0072b2",
-    "shared": "color:#0072b2",
-    "neither": "font-style:italic;color:#9a5b8f",
-}
 LOOKS = (
-    "Bold and underlined: a token that only the target language has. Blue alone: another token than before, which both "
-    "languages have. Slanted: one that neither has."
+    "Bold and underlined: a token that only the target language has. Colored alone: another token than before, which "
+    "both languages have. Slanted: one that neither has."
 )
 
 
@@ -65,10 +63,13 @@ def masked_words(found: MaskedLanguages) -> str:
     )
 
 
+# --- one layer ---
+
+
 def translation_page(
     swept: Sweep, references: Sequence[str] | None, *, origin: str, used: str = "", facts: Sequence[str] = ()
-) -> str:
-    """Sentences with every output below them, switched tokens colored, and the figures.
+) -> Page:
+    """Sentences with every output below them, switched tokens colored, and the scores.
 
     Args:
         swept: The outputs of one layer.
@@ -77,20 +78,18 @@ def translation_page(
         used: Where layer and alpha come from, if they were measured.
         facts: Lines for the foot.
     """
-    source, target = swept.source, swept.target
     head, rows = score_table(swept)
     layer = next(iter(swept.translations)).layer
     words = [used, about_sets(swept.about_sets(), origin), before_note(swept), judged_note(swept), *key_words(head)]
-    return page(
-        f"From {source} to {target} by adding one vector",
-        translation_finding(swept),
-        [
-            Section(title="What came out", words=[LOOKS], table=outputs(swept, references)),
-            Section(
-                title=f"In figures, at layer {layer}",
-                words=[text for text in words if text],
-                table=table(head, rows),
-            ),
+    total = len(next(iter(swept.translations.values())))
+    more = f"… and {total - MOST:,} more, in translations.tsv beside this page." if total > MOST else None
+    scores = Table.from_cells(head, rows, caption=f"Scores at layer {layer}")
+    return Page(
+        title=f"From {swept.source} to {swept.target} by adding one vector",
+        lead=translation_finding(swept),
+        sections=[
+            Section(title="Outputs", body=[LOOKS, outputs(swept, references, most=MOST), more]),
+            Section(title=f"Scores at layer {layer}", body=[*(text for text in words if text), scores]),
         ],
         facts=[*([swept.signature] if swept.signature else []), *facts],
     )
@@ -119,29 +118,18 @@ def key_words(head: Sequence[str]) -> list[str]:
     return ["; ".join(f"{name}: {KEY[name]}" for name in head if name in KEY) + "."]
 
 
-def outputs(swept: Sweep, references: Sequence[str] | None, *, most: int = MOST) -> str:
-    """A block for each of the first sentences, and how many more there are in ``translations.tsv``."""
-    left = len(next(iter(swept.translations.values()))) - most
-    more = f"<p>… and {left:,} more, in translations.tsv beside this page.</p>" if left > 0 else ""
-    return blocks(swept, references, most=most) + more
-
-
-def blocks(swept: Sweep, references: Sequence[str] | None, *, most: int) -> str:
+def outputs(swept: Sweep, references: Sequence[str] | None, *, most: int) -> Markup:
     """A block for each sentence: the source, each alpha's output with its switched tokens colored, the reference."""
     translations = list(swept.translations.values())
     found = []
     for number, source in enumerate(translations[0].sources[:most]):
-        lines = [(swept.source, escape(readable(source)))]
-        lines += [(f"α = {one.alpha:g}", colored(one, number)) for one in translations]
+        rows = [("", swept.source, escape(readable(source)))]
+        rows += [("", f"α = {one.alpha:g}", colored(one, number)) for one in translations]
         if references is not None:
-            lines.append(("reference", f"<i>{escape(readable(references[number]))}</i>"))
-        rows = "".join(
-            f"<tr><td class='facts' style='white-space:nowrap;width:6em'>{escape(name)}</td>"
-            f"<td style='overflow-wrap:anywhere'>{text}</td></tr>"
-            for name, text in lines
-        )
-        found.append(f"<table style='margin:.8rem 0'>{rows}</table>")
-    return "".join(found)
+            rows.append(("reference", "reference", escape(readable(references[number]))))
+        cells = "".join(f"<tr class='{kind}'><td>{escape(name)}</td><td>{text}</td></tr>" for kind, name, text in rows)
+        found.append(f"<div class='table outputs'><table><tbody>{cells}</tbody></table></div>")
+    return markup("".join(found))
 
 
 def colored(translation: Translation, sentence: int) -> str:
@@ -149,10 +137,27 @@ def colored(translation: Translation, sentence: int) -> str:
     parts = []
     for words, look in runs(translation, sentence):
         bare = words.rstrip() if look != "plain" else words
-        style = _STYLES[look]
-        shown = f"<span class='{look}' style='{style}'>{escape(bare)}</span>" if style else escape(bare)
+        shown = escape(bare) if look == "plain" else f"<span class='{look}'>{escape(bare)}</span>"
         parts.append(shown + words[len(bare) :])
     return "".join(parts)
+
+
+def one_translation_page(one: Translation) -> Page:
+    """A translation on its own, for notebooks."""
+    rows = [
+        {"source": readable(source), "output": readable(text)}
+        for source, text in zip(one.sources, one.texts, strict=True)
+    ]
+    columns = [Column("source", one.source), Column("output", one.target)]
+    cells = "".join(
+        f"<tr><td>{escape(one.source)}</td><td>{escape(readable(source))}</td></tr>"
+        f"<tr><td>{escape(one.target)}</td><td>{colored(one, number)}</td></tr>"
+        for number, source in enumerate(one.sources[:MOST])
+    )
+    shown = markup(f"<div class='table outputs'><table><tbody>{cells}</tbody></table></div>")
+    title = f"{one.source} → {one.target}, layer {one.layer}, α = {one.alpha:g}"
+    table = Folded("As a table", [Table.from_rows(rows, columns, caption="Outputs")])
+    return Page(title=title, lead="", sections=[Section(title="", body=[shown, LOOKS, table])])
 
 
 # --- the sweep ---
@@ -189,43 +194,52 @@ def about_paper(sweeps: Sequence[Sweep], depth: int) -> str:
 
 def sweep_page(
     sweeps: Sequence[Sweep], depth: int, *, sets: dict[str, Any], origin: str, facts: Sequence[str] = ()
-) -> str:
-    """The page of a sweep: the paper's Table 2, convert rate and BLEU-1 over alpha, examples; all cells folded away.
+) -> Page:
+    """The page of a sweep: BLEU-1 and convert rate over alpha, the paper's Table 2, examples; all cells folded.
 
     Args:
-        sweeps: One for each way from a language to another.
+        sweeps: One for each direction.
         depth: The encoder's layers.
-        sets: What is to be known of the token sets, as ``TokenSets.about`` has it.
+        sets: Sizes of the token sets, as ``TokenSets.about`` has them.
         origin: Where means and token sets come from.
         facts: Lines for the foot.
     """
     signatures = list(dict.fromkeys(one.signature for one in sweeps if one.signature))
+    papers = like_the_papers(sweeps[0], depth)
+    beside = f" In brackets what the paper has ({PAPER}, Table 3)." if papers else ""
+    ways = [arrow(sweep) for sweep in sweeps]
+    examples: list[Block] = [LOOKS]
+    for number, sweep in enumerate(sweeps):
+        title, shown = _examples(sweep)
+        examples.append(Folded(title, [shown]) if number > 1 else markup(f"<h3>{escape(title)}</h3>{shown}"))
     sections = [
-        _table_2(sweeps, depth),
-        *_lines(sweeps),
+        *_over_alpha(sweeps),
         Section(
-            title="What came out",
-            words=[LOOKS],
-            table="".join(_examples(sweep, fold=number > 1) for number, sweep in enumerate(sweeps)),
+            title="BLEU-1 and convert rates in the layout of the second paper’s Table 2",
+            body=[
+                f"{_INTERVALS} {about_paper(sweeps, depth)}",
+                _beside(table_2(sweeps, depth), ways, "Table 2"),
+            ],
         ),
+        Section(title="Outputs", body=examples),
         Section(
             title="Every layer and α",
-            table="".join(folded(sweep_finding(sweep), _way(sweep, depth)) for sweep in sweeps),
+            body=[Folded(sweep_finding(sweep), _every_cell(sweep, depth)) for sweep in sweeps],
         ),
-        _table_3(sets, origin, papers=like_the_papers(sweeps[0], depth)),
+        Section(
+            title="Which tokens are whose: the layout of the second paper’s Table 3",
+            body=[
+                f"{about_sets(sets, origin)}{beside}",
+                _beside(table_3(sets, papers=papers), list(sets["sizes"]), "Table 3"),
+            ],
+        ),
     ]
-    return page(
-        "Where a language can be switched by adding one vector",
-        " ".join(sweep_finding(sweep) for sweep in sweeps[:2]),
-        sections,
+    return Page(
+        title="Where a language can be switched by adding one vector",
+        lead=" ".join(sweep_finding(sweep) for sweep in sweeps[:2]),
+        sections=sections,
         facts=[*signatures, *facts],
     )
-
-
-def sweep_svg(sweep: Sweep) -> str:
-    """The convert rate of one way as a picture on its own."""
-    note = f"convert rate over {len(next(iter(sweep.translations.values()))):,} sentences; framed: the largest"
-    return svg_file(_heat(sweep, "convert_rate", "convert rate", ".2f"), sweep_finding(sweep), note)
 
 
 def sweep_finding(sweep: Sweep) -> str:
@@ -335,98 +349,86 @@ def arrow(sweep: Sweep) -> str:
     return f"{sweep.source} → {sweep.target}"
 
 
-def _way(sweep: Sweep, depth: int) -> str:
-    """Heat maps of every figure of a way, and what there is to say of them."""
-    figures = [
-        Figure(
-            drawing=_heat(sweep, score, name, form),
-            caption=f"{arrow(sweep)}. {_CAPTIONS[score]}{' Framed: the largest.' if sweep.best(score) else ''}",
-        )
-        for score, name, form in _MAPS
-        if sweep.has(score)
-    ]
-    return section_body(Section(title="", words=[text for text in sweep_words(sweep, depth) if text], figures=figures))
+def one_sweep_page(sweep: Sweep) -> Page:
+    """A sweep of one direction on its own, for notebooks."""
+    cells = Table.from_rows(cell_rows([sweep]), caption="All cells")
+    body = [*_every_cell(sweep, max(sweep.layers)), Folded("All cells", [cells])]
+    sections = [*_over_alpha([sweep]), Section(title="Every layer and α", body=body)]
+    return Page(title=arrow(sweep), lead=sweep_finding(sweep), sections=sections)
 
 
-def _lines(sweeps: Sequence[Sweep]) -> list[Section]:
-    """Figures over alpha with a line for each layer, as in the paper's Figures 7 and 8; a small one for each way."""
+def _every_cell(sweep: Sweep, depth: int) -> list[Block]:
+    """Heat maps of every score of a direction, and a summary."""
+    maps = [sweep_figure(sweep, score, name, form) for score, name, form in _MAPS if sweep.has(score)]
+    return [*(text for text in sweep_words(sweep, depth) if text), Side(maps)]
+
+
+def _over_alpha(sweeps: Sequence[Sweep]) -> list[Section]:
+    """Scores over alpha with a line for each layer, as in the paper's Figures 8 and 7; a figure for each direction."""
     titles: tuple[tuple[Score, str, str], ...] = (
-        ("convert_rate", "How much is switched: convert rate by α and layer", "convert rate"),
-        ("bleu", "How much is right: BLEU-1 by α and layer", "BLEU-1"),
+        ("bleu", "How much is right: BLEU-1 by α and layer (the paper’s Figure 8)", "BLEU-1"),
+        ("convert_rate", "How much is switched: convert rate by α and layer (the paper’s Figure 7)", "convert rate"),
     )
     found = []
     for score, title, up in titles:
         ways = [sweep for sweep in sweeps if sweep.has(score) and len(sweep.alphas) > 1]
         if ways:
-            drawn = "".join(
-                f"<figure>{_chart(sweep, score, up)}<figcaption>{escape(arrow(sweep))}</figcaption></figure>"
-                for sweep in ways
-            )
+            drawn = [_alpha_lines(sweep, score, up) for sweep in ways]
             words = "A line for each layer, the darker the higher."
-            if score == "bleu":
-                words += " The dashed level is the unchanged source."
-            found.append(Section(title=title, words=[words], table=f"<div class='side'>{drawn}</div>"))
+            found.append(Section(title=title, body=[words, Side(drawn) if len(drawn) > 1 else drawn[0]]))
     return found
 
 
-def _chart(sweep: Sweep, score: Score, up: str) -> str:
+def _alpha_lines(sweep: Sweep, score: Score, up: str) -> Figure:
     grid = sweep.grid(score)
     order = sorted(range(len(sweep.alphas)), key=lambda at: sweep.alphas[at])
-    lines = [
-        Line(
-            name=f"layer {layer}",
-            points=[(sweep.alphas[at], float(row[at])) for at in order if not isnan(row[at])],
-            color=color(0.3 + 0.7 * (number + 1) / len(sweep.layers), 0.0, 1.0),
-        )
-        for number, (layer, row) in enumerate(zip(sweep.layers, grid, strict=True))
-    ]
-    floor = sweep.source_bleu.score if score == "bleu" and sweep.source_bleu is not None else None
-    return line_chart(lines, across="α", up=up, floor_at=floor, floor_name="source", width=420, height=260)
+    drawn = []
+    for layer, row in zip(sweep.layers, grid, strict=True):
+        points = [(sweep.alphas[at], float(row[at])) for at in order if not isnan(row[at])]
+        drawn.append(Line(name=f"layer {layer}", points=points))
+    level = {"source, unchanged": sweep.source_bleu.score} if score == "bleu" and sweep.source_bleu else {}
+    best = sweep.best(score)
+    where = "" if best is None else f": highest at layer {best[0].layer}, α = {best[0].alpha:g} ({best[1]:.3g})"
+    return lines(
+        drawn,
+        name=f"{score.replace('_', '-')}-{sweep.source}-{sweep.target}",
+        title=f"{arrow(sweep)}, {up}{where}",
+        caption=f"{arrow(sweep)}{where}.",
+        x="α, factor of the shift",
+        y=up,
+        levels=level,
+        ordered=True,
+        height=260,
+    )
 
 
-def _heat(sweep: Sweep, score: Score, name: str, form: str) -> str:
+def sweep_figure(sweep: Sweep, score: Score = "convert_rate", name: str = "convert rate", form: str = ".2f") -> Figure:
+    """A score of one direction in every layer at every alpha."""
     grid, best = sweep.grid(score), sweep.best(score)
     order = range(len(sweep.layers) - 1, -1, -1)  # layer 0 at the foot, as models are drawn
     marked = []
     if best is not None:
-        row = len(sweep.layers) - 1 - sweep.layers.index(best[0].layer)
-        marked = [(row, sweep.alphas.index(best[0].alpha))]
+        marked = [(len(sweep.layers) - 1 - sweep.layers.index(best[0].layer), sweep.alphas.index(best[0].alpha))]
     known = [float(value) for value in grid.ravel() if not isnan(value)]
     return heat_map(
         [str(sweep.layers[row]) for row in order],
         [f"{alpha:g}" for alpha in sweep.alphas],
         [[None if isnan(value) else float(value) for value in grid[row]] for row in order],
-        across="α",
-        up="layer of the shift",
-        low=0.0,
-        high=1.0 if score == "convert_rate" else max([1e-9, *known]),
+        name=f"grid-{score.replace('_', '-')}-{sweep.source}-{sweep.target}",
+        title=sweep_finding(sweep).rstrip("."),
+        x="α",
+        y="layer of the shift",
+        limits=(0.0, 1.0 if score == "convert_rate" else max([1e-9, *known])),
         form=form,
         marked=marked,
         scale=name,
+        caption=f"{arrow(sweep)}. {_CAPTIONS[score]}{' Framed: the highest.' if best else ''}",
     )
 
 
-def _table_2(sweeps: Sequence[Sweep], depth: int) -> Section:
-    rows = table_2(sweeps, depth)
-    return Section(
-        title="BLEU-1 and convert rates in the layout of the second paper’s Table 2",
-        words=(f"{_INTERVALS} {about_paper(sweeps, depth)}",),
-        table=_beside(rows, [arrow(sweep) for sweep in sweeps]),
-    )
-
-
-def _table_3(sets: dict[str, Any], origin: str, *, papers: bool) -> Section:
-    beside = f" In brackets what the paper has ({PAPER}, Table 3)." if papers else ""
-    return Section(
-        title="Which tokens are whose: the layout of the second paper’s Table 3",
-        words=(f"{about_sets(sets, origin)}{beside}",),
-        table=_beside(table_3(sets, papers=papers), list(sets["sizes"])),
-    )
-
-
-def _beside(rows: Sequence[Row], columns: Sequence[str]) -> str:
+def _beside(rows: Sequence[Row], columns: Sequence[str], caption: str) -> Table:
     """Our numbers with the paper's in brackets."""
-    return table(["", *columns], [[row.name, *row_texts(row)] for row in rows])
+    return Table.from_cells(["", *columns], [[row.name, *row_texts(row)] for row in rows], caption=caption)
 
 
 def example_cell(sweep: Sweep) -> Cell:
@@ -441,16 +443,15 @@ def example_cell(sweep: Sweep) -> Cell:
     return most_switched(sweep) if bleu is None else Cell(bleu[0], bleu[1])
 
 
-def _examples(sweep: Sweep, *, fold: bool) -> str:
-    """The first sentences at one cell: the layout of the paper's Table 1, with the reference."""
+def _examples(sweep: Sweep) -> tuple[str, Markup]:
+    """The first sentences at one cell, with a title: the layout of the paper's Table 1, with the reference."""
     cell = example_cell(sweep)
     one = replace(at_layer(sweep, cell.layer), translations={cell: sweep.translations[cell]})
     judged = sweep.scores[cell].judged
     why = "" if not judged or judged < MIN_JUDGED else f"; {judged:,} switched tokens judged, {MIN_JUDGED} needed"
     total = len(one.translations[cell])
     title = f"{arrow(sweep)}, layer {cell.layer}: the first {min(EXAMPLES, total)} of {total:,} sentences{why}"
-    shown = blocks(one, sweep.references, most=EXAMPLES)
-    return folded(title, shown) if fold else f"<h3>{escape(title)}</h3>{shown}"
+    return title, outputs(one, sweep.references, most=EXAMPLES)
 
 
 def at_layer(sweep: Sweep, layer: int) -> Sweep:
@@ -462,3 +463,150 @@ def at_layer(sweep: Sweep, layer: int) -> Sweep:
         scores={cell: sweep.scores[cell] for cell in cells},
         translations={cell: sweep.translations[cell] for cell in cells},
     )
+
+
+# --- erasing ---
+
+_MOST_LINES = 7
+HEAD = ("", "language told, %", "not linearly, %", "translations found, %", "control", "harmonic", "change")
+_ABOUT = (
+    "Language told: how often a linear probe names the language of a sentence it has not seen; chance is as good as no "
+    "language left. Not linearly: the same with squares of coordinates beside them, for what a linear probe cannot "
+    "see. Translations found: P@1 by cosine among all sentences, every pair of languages in both directions. Control: "
+    "1 where the probe is at chance, 0 where it is always right; harmonic: its harmonic mean with translations found. "
+    "Change: how far sentences moved, their own squared spread being 1."
+)
+
+
+def erase_page(found: Sequence[TradeOff], shown: TradeOff, *, saved: str, facts: Sequence[str] = ()) -> Page:
+    """The page of erasing: what each way to remove the language costs, in one layer, and layer by layer.
+
+    Args:
+        found: The trade-off in every layer.
+        shown: That of the layer to show in full.
+        saved: What was saved, in a sentence.
+        facts: Lines for the foot.
+    """
+    learned = f"Each is learned on {shown.folds - 1} of {shown.folds} parts of the sentences and tested on the other."
+    sections = [
+        Section(title=f"Layer {shown.layer}: where each eraser ends", body=[saved, erase_figure(shown)]),
+        Section(title="All scores", body=[_ABOUT, learned, _erase_table(shown)]),
+    ]
+    if len(found) > 1:
+        sections.append(_erase_layers(found))
+    return Page(title="What removing the language costs", lead=erase_finding(shown), sections=sections, facts=facts)
+
+
+def erase_figure(shown: TradeOff) -> Figure:
+    """Where each way to remove the language ends: language told against translations found."""
+    best = shown.best
+    return scatter(
+        {way_name(row): (100 * row.probe, 100 * row.retrieval) for row in shown.rows},
+        name="erase",
+        title=f"{best.name}: language told {_percent(best.probe)}, translations found {_percent(best.retrieval)}",
+        caption="All begin at “as it is”; up is more meaning kept, left is less language. "
+        f"{', '.join(shown.languages)}, {shown.sentences:,} parallel sentences, layer {shown.layer}. The shift brings "
+        f"every language to {shown.pivot}.",
+        x="language told by a linear probe, %",
+        y="translations found (P@1), %",
+        from_first=True,
+        level=("chance", 100 * shown.chance),
+    )
+
+
+def erase_finding(shown: TradeOff) -> str:
+    """What the best way does to the probe and to retrieval, in a sentence or two."""
+    before, best = shown.before, shown.best
+    if best.name == before.name:
+        return f"In layer {shown.layer} no way to take the language out is better than to leave it."
+    text = (
+        f"In layer {shown.layer}, {best.name} brings the language probe from {_percent(before.probe)} to "
+        f"{_percent(best.probe)} (chance is {_percent(shown.chance)}), and translations found go from "
+        f"{_percent(before.retrieval)} to {_percent(best.retrieval)}."
+    )
+    if best.spread - shown.chance > 0.1:
+        text += f" A probe that is not linear still tells {_percent(best.spread)}."
+    return text
+
+
+def figures(row: ErasureScore) -> list[str]:
+    """One way as a line of a table."""
+    return [
+        way_name(row),
+        *(f"{100 * value:.1f}" for value in (row.probe, row.spread, row.retrieval)),
+        *(f"{value:.3f}" for value in (row.control, row.harmonic, row.change)),
+    ]
+
+
+def way_name(row: ErasureScore) -> str:
+    """A way as it is called where it is shown."""
+    return "as it is" if row.name == NOTHING else row.name
+
+
+def _erase_table(shown: TradeOff) -> Table:
+    keys = ("way", "probe", "spread", "retrieval", "control", "harmonic", "change")
+    rows = [{"way": way_name(row)} | {key: getattr(row, key) for key in keys[1:]} for row in shown.rows]
+    best: dict[str, Literal["min", "max"]] = {
+        "probe": "min",
+        "spread": "min",
+        "retrieval": "max",
+        "control": "max",
+        "harmonic": "max",
+    }
+    columns = [Column("way", "")]
+    for key, title in zip(keys[1:], HEAD[1:], strict=True):
+        look: dict[str, Any] = {"scale": 100, "format": ".1f"} if title.endswith("%") else {"format": ".3f"}
+        columns.append(Column(key, title, best=best.get(key), **look))
+    return Table.from_rows(rows, columns, caption=f"Erasers in layer {shown.layer}")
+
+
+def _erase_layers(found: Sequence[TradeOff]) -> Section:
+    names = [row.name for row in found[0].rows]
+    best = max(found, key=lambda each: each.best.rank)
+    ranked = sorted(names, key=lambda name: -max(each.of(name).harmonic for each in found))[:_MOST_LINES]
+    title = f"Layer by layer: best in layer {best.layer}, by {best.best.name}"
+    caption = "1: no language left and every translation found."
+    if len(names) > len(ranked):
+        low = (way_name(found[0].of(name)) for name in names if name not in ranked)
+        caption += f" Not drawn, because they stay lowest: {', '.join(low)}."
+    figure = lines(
+        [
+            Line(
+                name=way_name(found[0].of(name)),
+                points=[(float(each.layer or 0), each.of(name).harmonic) for each in found],
+            )
+            for name in names
+            if name in ranked
+        ],
+        name="erase-layers",
+        title=title,
+        caption=caption,
+        x="layer",
+        y="harmonic mean of control and P@1",
+        whole=True,
+    )
+    rows = [
+        {
+            "layer": each.layer,
+            "best": way_name(each.best),
+            "probe": each.best.probe,
+            "spread": each.best.spread,
+            "retrieval": each.best.retrieval,
+            "before": each.before.retrieval,
+        }
+        for each in found
+    ]
+    percent: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
+    columns = [
+        Column("layer", align="left"),
+        Column("best", "best way"),
+        Column("probe", "language told", **percent, best="min"),
+        Column("spread", "not linearly", **percent, best="min"),
+        Column("retrieval", "translations found", **percent, best="max"),
+        Column("before", "before", **percent),
+    ]
+    return Section(title=title, body=[figure, Table.from_rows(rows, columns, caption="The best eraser of each layer")])
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %"

@@ -1,75 +1,64 @@
-"""The page of a study: the paper's table beside ours, verdicts, emergence, CKA by layer, losses, and what ran."""
+"""The page of a study: the paper's table beside ours, verdicts, emergence, CKA by layer, differences, and what ran."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from math import floor, isnan
-from typing import TYPE_CHECKING
+from math import isnan
+from typing import TYPE_CHECKING, TypeVar
 
 from isoglot.core.errors import InputError
-from isoglot.report.axes import round_step, rounded_up, ticks
 from isoglot.report.factorial import factorial_page
-from isoglot.report.lines import COLORS, Line, line_chart
-from isoglot.report.markup import escape
-from isoglot.report.page import Figure, Section, folded, page, section_body
-from isoglot.report.study_emergence import curve_groups, emergence_charts, emergence_finding, label
-from isoglot.report.study_figures import FOLDER, study_figures, study_note
+from isoglot.report.figures import Bar, Figure, Line, bars, lines
+from isoglot.report.figures.charts import GREY
+from isoglot.report.figures.theme import COLORS
+from isoglot.report.page import Filtered, Folded, Page, Section, Side, escape, markup
 from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.study.claims import verdict_table
 from isoglot.study.factorial.outcomes import analyze_factorial
-from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table
-from isoglot.study.tables.layer_tables import similarity_curves
+from isoglot.study.numbers import interval
+from isoglot.study.tables.arm_tests import baseline_of
+from isoglot.study.tables.emergence_curves import (
+    THRESHOLDS,
+    emergence_curves,
+    threshold_table,
+    token_unit,
+    tokens_to_threshold,
+)
+from isoglot.study.tables.layer_tables import MEASURES, layer_curves, similarity_curves
 from isoglot.study.tables.paper_comparison import ANCHORS, TASKS, arm_losses, loss_table, paper_table
-from isoglot.study.tables.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
+from isoglot.study.tables.results import TASKS as SCORED
+from isoglot.study.tables.results import (
+    about_study,
+    facts_table,
+    file_table,
+    result_tables,
+    run_table,
+    study_verdicts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from markupsafe import Markup
 
     from isoglot.core.table import Table
-    from isoglot.report.study_multilingual import MultilingualPart
     from isoglot.study.claims import Verdict
+    from isoglot.study.numbers import Number
     from isoglot.study.study import Study
     from isoglot.study.tables.emergence_curves import EmergenceCurve
-    from isoglot.study.tables.layer_tables import SimilarityCurve
+    from isoglot.study.tables.layer_tables import Curves, SimilarityCurve
     from isoglot.study.tables.paper_comparison import ArmLoss
 
-PAGE = "index.html"
-_GREY, _INK = "#777", "#323f4b"
-_WIDTH = 720
+Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")
 _UNFOLDED = 4  # figures of a finding that show without a click
 _ELSEWHERE = ("figure3", "arms", "emergence")  # the page has the same as differences, or chart by chart
+_LONGEST = 26  # letters of a name in a figure
+_NOT_COOLED = "The learning rate of checkpoints on the way is not cooled down; that of the last one is."
+_NAMES = {"ner": "figure5-ner", "parsing": "figure5-parsing", "sentence_p1": "figure6", "cka": "figure7"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyResults:
-    """What the page of a study shows."""
-
-    title: str
-    about: str
-    """Budget and data, in a few words."""
-    paper: Table | None
-    verdicts: Sequence[Verdict]
-    curves: Sequence[EmergenceCurve]
-    similarity: Sequence[SimilarityCurve]
-    losses: Sequence[ArmLoss]
-    anchor_losses: Sequence[ArmLoss]
-    """Of Sep arms against Default anchors."""
-    deltas: Table | None
-    """The same differences as a table, beside those that the paper prints."""
-    baseline: str
-    figures: Mapping[str, str]
-    """What was measured layer by layer, as SVG files with titles."""
-    parts: Sequence[MultilingualPart]
-    """Of studies on all languages at once: findings with tables and figures."""
-    tables: Sequence[Table]
-    facts: Table
-    ran: Table
-    files: Table
-    left_out: Sequence[str]
-
-
-def study_page(study: Study, *, facts: Sequence[str] = ()) -> str:
+def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
     """The page of a study as it stands; that of the factorial study once two of its blocks are complete.
 
     Args:
@@ -83,57 +72,47 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> str:
             pass
         else:
             return factorial_page(result, facts=facts)
-    return results_page(study_results(study), facts=facts)
-
-
-def study_results(study: Study) -> StudyResults:
-    """Gather what the page shows."""
-    arms: dict[str, str] = study.about.get("arms", {})
-    parts = multilingual_parts(study.numbers(), study_note(study))
-    drawn = {} if parts else study_figures(study)
-    return StudyResults(
+    curves = emergence_curves(study)
+    verdicts = study_verdicts(study) if study.about.get("paper") else []
+    sections = [
+        _paper(study),
+        _losses(study),
+        _verdicts(verdicts),
+        *_parts(study),
+        _emergence(curves),
+        _similarity(similarity_curves(study)),
+        _figures(study),
+        _scores(study),
+        _ran(study),
+    ]
+    findings = [emergence_finding(curves), verdict_finding(verdicts)]
+    lead = " ".join(f"{finding}." for finding in findings if finding)
+    return Page(
         title=str(study.about.get("title") or study.about.get("recipe")),
-        about=about_study(study),
-        paper=paper_table(study),
-        verdicts=study_verdicts(study) if study.about.get("paper") else [],
-        curves=emergence_curves(study),
-        similarity=similarity_curves(study),
-        losses=arm_losses(study),
-        anchor_losses=arm_losses(study, ANCHORS) if ANCHORS in arms else [],
-        deltas=loss_table(study),
-        baseline=arms.get(str(study.about.get("baseline")), ""),
-        figures={name: drawing for name, drawing in drawn.items() if not name.startswith(_ELSEWHERE)},
-        parts=parts,
-        tables=[] if parts else result_tables(study),
-        facts=facts_table(study),
-        ran=run_table(study),
-        files=file_table(study),
-        left_out=study.left_out,
+        lead=lead or f"{about_study(study)}.",
+        sections=[section for section in sections if section is not None],
+        facts=facts,
     )
 
 
-def results_page(results: StudyResults, *, facts: Sequence[str] = ()) -> str:
-    """The page of results.
+def studies_page(studies: Sequence[Study], *, facts: Sequence[str] = ()) -> Page:
+    """Several studies side by side: each one's sections under its name, and the findings of all first.
 
     Args:
-        results: What was found.
+        studies: The studies.
         facts: Lines for its foot.
     """
-    sections = [
-        _paper(results),
-        _losses(results),
-        _verdicts(results),
-        *_beside_paper(results),
-        _emergence(results),
-        _similarity(results),
-        _figures(results),
-        _scores(results),
-        _ran(results),
-    ]
-    shown = [section for section in sections if section is not None]
-    findings = [emergence_finding(results.curves), verdict_finding(results.verdicts)]
-    lead = " ".join(f"{finding}." for finding in findings if finding)
-    return page(results.title, lead or f"{results.about}.", shown, facts=facts)
+    pages = [(study.out.name, study_page(study)) for study in studies]
+    first = [f"{name}: {page.lead}" for name, page in pages]
+    sections = [Section(title="In short", body=first)]
+    for name, page in pages:
+        opened, *rest = page.sections
+        sections.append(Section(title=f"{name}: {opened.title}", body=opened.body))
+        sections += [Section(title=f"{name}: {one.title}", body=one.body) for one in rest[:-2]]
+        sections.append(
+            Section(title=f"{name}: scores and what ran", body=[Folded(one.title, one.body) for one in rest[-2:]])
+        )
+    return Page(title=f"{len(studies)} studies side by side", lead="", sections=sections, facts=facts)
 
 
 # --- findings ---
@@ -205,63 +184,128 @@ def _changes(points: float) -> str:
     return f"{'loses' if points < 0 else 'gains'} {abs(points):.1f} points"
 
 
+def emergence_finding(curves: Sequence[EmergenceCurve]) -> str:
+    """From where to where the arms get, in a sentence without a full stop; empty without curves."""
+    if not curves:
+        return ""
+    best = max(curves, key=lambda curve: curve.p1[-1][1])
+    (began, first), (tokens, last) = best.p1[0], best.p1[-1]
+    factor, unit = token_unit(tokens)
+    before, after = best.cka[0][1], best.cka[-1][1]
+    others = [curve for curve in curves if curve is not best and curve.pair == best.pair]
+    rest = ""
+    if others:
+        least = min(others, key=lambda curve: curve.p1[-1][1])
+        rest = f"; {least.arm} gets to {_percent(least.p1[-1][1])}"
+    cka = f"CKA {'rises' if after > before else 'falls'} from {before:z.2f} to {after:z.2f}"
+    if abs(after - before) < 0.05:
+        cka = f"CKA hardly moves ({before:z.2f} to {after:z.2f})"
+    return (
+        f"{best.arm} ({best.pair}) finds {_percent(last)} of translations after {tokens / factor:.3g} {unit} tokens, "
+        f"{_percent(first)} {'at the first checkpoint' if began else 'untrained'}, while {cka}{rest}"
+    )
+
+
+def thresholds_in_words(curves: Sequence[EmergenceCurve]) -> str:
+    """Tokens that each arm read until P@1 reached thresholds, in a sentence."""
+    factor, unit = token_unit(max(curve.p1[-1][0] for curve in curves))
+    parts = []
+    for curve in curves:
+        reached = [tokens_to_threshold(curve.p1, threshold) for threshold in THRESHOLDS]
+        told = [
+            "–" if censored == "never" else f"{'≤' if censored else ''}{tokens / factor:.3g}"
+            for tokens, censored in reached
+        ]
+        parts.append(f"{curve.arm} {'/'.join(told)}")
+    levels = "/".join(f"{100 * threshold:.0f}" for threshold in THRESHOLDS)
+    return f"{unit.capitalize()} tokens until P@1 is {levels} %: {', '.join(parts)}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.{0 if share >= 0.1 else 1}f} %"
+
+
 # --- sections ---
 
 
-def _paper(results: StudyResults) -> Section | None:
-    if results.paper is None:
+def _paper(study: Study) -> Section | None:
+    table = paper_table(study)
+    if table is None:
         return None
-    return Section(
-        title=paper_finding(results.paper, results.deltas),
-        words=(f"Table 1 of the paper beside ours: {results.about}.",),
-        table=results.paper.html(),
-    )
+    words = f"Table 1 of the paper beside ours: {about_study(study)}."
+    return Section(title=paper_finding(table, loss_table(study)), body=[words, table])
 
 
-def _losses(results: StudyResults) -> Section | None:
-    if not results.losses:
+def _losses(study: Study) -> Section | None:
+    losses = arm_losses(study)
+    if not losses:
         return None
-    figures = []
-    for losses, base in ((results.losses, results.baseline), (results.anchor_losses, "Default anchors")):
-        figures += [
-            Figure(
-                drawing=loss_chart([loss for loss in losses if loss.pair == pair]),
-                caption=f"{pair}: difference to {base} in the languages that were not trained on, with 95 % "
-                "intervals over test items and seeds. Diamonds: what the paper prints, on its languages.",
-            )
-            for pair in dict.fromkeys(loss.pair for loss in losses)
-        ]
-    table = "" if results.deltas is None else results.deltas.html()
-    return Section(title=loss_finding(results.losses, results.baseline), figures=figures, table=table)
-
-
-def _verdicts(results: StudyResults) -> Section | None:
-    run = [one for one in results.verdicts if one.outcome != "not run"]
-    rest = [one for one in results.verdicts if one.outcome == "not run"]
-    if not results.verdicts:
-        return None
-    shown = verdict_table(run).html() if run else ""
-    if rest:
-        named = f"{_count(len(rest), 'claim')} that this study has no numbers for: {', '.join(c.claim for c in rest)}"
-        shown += folded(named, verdict_table(rest).html())
-    return Section(title=verdict_finding(results.verdicts), table=shown)
-
-
-def _emergence(results: StudyResults) -> Section | None:
-    if not results.curves:
-        return None
+    arms: dict[str, str] = study.about.get("arms", {})
+    baseline = arms.get(str(study.about.get("baseline")), "")
+    anchored = arm_losses(study, ANCHORS) if ANCHORS in arms else []
     figures = [
-        Figure(drawing=drawing, caption=caption)
-        for group in curve_groups(results.curves)
-        for drawing, caption in emergence_charts(group)
+        loss_figure([loss for loss in some if loss.pair == pair], base)
+        for some, base in ((losses, baseline), (anchored, "Default anchors"))
+        for pair in dict.fromkeys(loss.pair for loss in some)
     ]
-    return Section(
-        title=emergence_finding(results.curves), figures=figures, table=threshold_table(results.curves).html()
+    return Section(title=loss_finding(losses, baseline), body=[*figures, loss_table(study)])
+
+
+def loss_figure(losses: Sequence[ArmLoss], base: str) -> Figure:
+    """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number."""
+    pair = losses[0].pair
+    given = []
+    for task in TASKS:
+        for loss in (one for one in losses if one.task == task):
+            half = None if isnan(loss.half) else loss.half
+            low, high = (None, None) if half is None else (loss.value - half, loss.value + half)
+            one = Bar(group=label(loss.arm), panel=TASKS[task], value=loss.value, low=low, high=high, paper=loss.paper)
+            given.append(one)
+    return bars(
+        given,
+        name=f"differences-{pair}-{base}",
+        title=loss_finding(losses, base),
+        x="difference, points",
+        caption=f"{pair}: difference to {base} in the languages that were not trained on, with 95 % intervals over "
+        "test items and seeds. Diamonds: what the paper prints, on its languages.",
     )
 
 
-def _similarity(results: StudyResults) -> Section | None:
-    curves = results.similarity
+def _verdicts(verdicts: Sequence[Verdict]) -> Section | None:
+    run = [one for one in verdicts if one.outcome != "not run"]
+    rest = [one for one in verdicts if one.outcome == "not run"]
+    if not verdicts:
+        return None
+    named = f"{_count(len(rest), 'claim')} that this study has no numbers for: {', '.join(c.claim for c in rest)}"
+    return Section(
+        title=verdict_finding(verdicts),
+        body=[
+            Filtered(verdict_table(run)) if run else None,
+            Folded(named, [verdict_table(rest)]) if rest else None,
+        ],
+    )
+
+
+def _parts(study: Study) -> list[Section]:
+    """Tables 2 to 4 of Liu et al. (2020) beside ours, and what their figures show, a finding each."""
+    found = []
+    for part in multilingual_parts(study.numbers(), study_note(study)):
+        drawn = list(part.figures.values())
+        rest = drawn[_UNFOLDED:]
+        more = Folded(f"{_count(len(rest), 'figure')} more", rest) if rest else None
+        body = [f"{about_study(study)}.", Side(drawn[:_UNFOLDED]) if drawn else None, *part.tables, more]
+        found.append(Section(title=part.finding, body=body))
+    return found
+
+
+def _emergence(curves: Sequence[EmergenceCurve]) -> Section | None:
+    if not curves:
+        return None
+    figures = [figure for group in curve_groups(curves) for figure in emergence_charts(group)]
+    return Section(title=emergence_finding(curves), body=[*figures, threshold_table(curves)])
+
+
+def _similarity(curves: Sequence[SimilarityCurve]) -> Section | None:
     trained = [curve for curve in curves if curve.name != "untrained"]
     if not trained:
         return None
@@ -274,141 +318,241 @@ def _similarity(results: StudyResults) -> Section | None:
     ]
     title += f"; an untrained encoder has {there[0]:.2f} there" if there else ""
     figures = [
-        Figure(
-            drawing=line_chart(
-                [
-                    Line(
-                        name=label(curve.name),
-                        points=curve.layers,
-                        band=curve.band,
-                        color=_GREY if curve.name == "untrained" else None,
-                    )
-                    for curve in [*group, *(one for one in untrained if one.pair == group[0].pair)]
-                ],
-                across="layer (0: embeddings)",
-                up="debiased CKA",
-                whole=True,
-                height=300,
-            ),
+        lines(
+            [
+                Line(
+                    name=label(curve.name),
+                    points=curve.layers,
+                    band=curve.band,
+                    color=GREY if curve.name == "untrained" else None,
+                )
+                for curve in [*group, *(one for one in untrained if one.pair == group[0].pair)]
+            ],
+            name=f"cka-{group[0].pair}",
+            title=title,
             caption=f"{group[0].pair}: sentences that correspond; bands are 95 % intervals over them.",
+            x="layer (0: embeddings)",
+            y="debiased CKA",
+            whole=True,
         )
         for group in curve_groups(trained)
     ]
-    return Section(title=title, figures=figures)
+    return Section(title=title, body=figures)
 
 
-def _beside_paper(results: StudyResults) -> Iterator[Section]:
-    """Tables 2 to 4 of Liu et al. (2020) beside ours, and what their figures show, a finding each."""
-    for part in results.parts:
-        drawn = [Figure(drawing=drawing, caption=_file(name)) for name, drawing in part.figures.items()]
-        rest = drawn[_UNFOLDED:]
-        more = folded(f"{_count(len(rest), 'figure')} more", section_body(Section(title="", figures=rest)))
-        whole = "".join(table.html() for table in part.tables) + (more if rest else "")
-        yield Section(title=part.finding, words=(f"{results.about}.",), figures=drawn[:_UNFOLDED], table=whole)
-
-
-def _figures(results: StudyResults) -> Section | None:
-    if not results.figures:
+def _figures(study: Study) -> Section | None:
+    if multilingual_parts(study.numbers(), ""):
         return None
-    drawings = [Figure(drawing=drawing, caption=_file(name)) for name, drawing in results.figures.items()]
-    return Section(title="The paper's figures, layer by layer", figures=drawings)
+    found = [figure for name, figure in study_figures(study).items() if not name.startswith(_ELSEWHERE)]
+    return Section(title="The paper's figures, layer by layer", body=found) if found else None
 
 
-def _file(name: str) -> str:
-    return f"{FOLDER}/{name}.svg"
+def _scores(study: Study) -> Section | None:
+    several = [] if multilingual_parts(study.numbers(), "") else result_tables(study)
+    tables = [table for table in [*several, facts_table(study)] if table.rows]
+    return Section(title="All scores", body=[about_study(study) + ".", *tables]) if tables else None
 
 
-def _scores(results: StudyResults) -> Section | None:
-    tables = [table for table in [*results.tables, results.facts] if table.rows]
-    if not tables:
-        return None
-    return Section(title="All scores", words=(results.about + ".",), table="".join(table.html() for table in tables))
-
-
-def _ran(results: StudyResults) -> Section:
-    left = folded(f"{_count(len(results.left_out), 'part')} left out", _listed(results.left_out))
-    files = folded(f"{_count(len(results.files.rows), 'file')} of data and their hashes", results.files.html())
+def _ran(study: Study) -> Section:
+    files, left = file_table(study), study.left_out
     return Section(
         title="What ran",
-        table=results.ran.html() + (left if results.left_out else "") + (files if results.files.rows else ""),
+        body=[
+            run_table(study),
+            Folded(f"{_count(len(left), 'part')} left out", [_listed(left)]) if left else None,
+            Folded(f"{_count(len(files.rows), 'file')} of data and their hashes", [files]) if files.rows else None,
+        ],
     )
 
 
-def _listed(lines: Iterable[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+def _listed(items: Iterable[str]) -> Markup:
+    return markup("<ul>" + "".join(f"<li>{escape(line)}</li>" for line in items) + "</ul>")
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-# --- drawings ---
+def label(name: str) -> str:
+    """A name that leaves room for the drawing; tables have the whole of it."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip(' ,')}…"
 
 
-def loss_chart(losses: Sequence[ArmLoss]) -> str:
-    """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number."""
-    arms = list(dict.fromkeys(loss.arm for loss in losses))
-    tasks = [task for task in TASKS if any(loss.task == task for loss in losses)]
-    left, top, tall, gap = 16 + int(6.6 * max(len(label(arm)) for arm in arms)), 30, 26, 34
-    wide = (_WIDTH - left - 12 - gap * (len(tasks) - 1)) / len(tasks)
-    ends = [end for loss in losses for end in _extent(loss)]
-    step = round_step(min(0.0, *ends), max(0.5, *ends))
-    low, high = floor(min(0.0, *ends) / step) * step, rounded_up(max(0.0, *ends), step)
-    high = max(high, low + step)  # where no arm differs at all
-    foot = top + tall * len(arms)
-    named = 2 * step if (high - low) / step > 4 else step  # labels of all ticks would touch
-    parts = [_text(left - 8, top + tall * at + 17, label(arm), "tick", anchor="end") for at, arm in enumerate(arms)]
-    for number, task in enumerate(tasks):
-        start = left + number * (wide + gap)
+def curve_groups(curves: Sequence[Curve]) -> list[list[Curve]]:
+    """Curves by pair, at most as many in a figure as there are colors; the first one is in each figure of its pair."""
+    most = len(COLORS) - 1
+    by_pair = [[curve for curve in curves if curve.pair == pair] for pair in dict.fromkeys(one.pair for one in curves)]
+    return [
+        [some[0], *some[1 + start : 1 + start + most]]
+        for some in by_pair
+        for start in range(0, max(1, len(some) - 1), most)
+    ]
 
-        def x(value: float, start: float = start) -> float:
-            return start + (value - low) / (high - low) * wide
 
-        parts.append(_text(start + wide / 2, 16, TASKS[task], "name", anchor="middle", fill=COLORS[number]))
-        parts += [
-            f"<line x1='{x(value):.1f}' x2='{x(value):.1f}' y1='{top}' y2='{foot}' class='grid'/>"
-            for value in ticks(low, high, step)
+# --- figures ---
+
+
+def write_figures(study: Study) -> list[Path]:
+    """Write the specifications of what a study has measured into its folder ``figures``; returns the files.
+
+    Raises:
+        StorageError: They cannot be written.
+    """
+    from isoglot.core.files import as_json, write_files
+    from isoglot.report.rendering import SPECS, SUFFIX
+
+    found = study_figures(study)
+    return write_files(study.out, {f"{SPECS}/{name}{SUFFIX}": as_json(one.titled()) for name, one in found.items()})
+
+
+def study_figures(study: Study) -> dict[str, Figure]:
+    """The figures of a study that there are numbers for, by name."""
+    found: dict[str, Figure] = {}
+    for pair in study.about.get("pairs", []):
+        figure = arm_figure(study, pair)
+        if figure is not None:
+            found[figure.name] = figure
+    for (measure, place), curves in layer_curves(study).items():
+        kind = _NAMES.get(measure, "figure4a" if "embedding" in place else "figure4b")
+        name = f"{kind}-{place.partition(',')[0]}"
+        drawn = _layer_bars if kind == "figure4a" else _layer_lines
+        found[name] = drawn(study, name, measure, place, curves)
+    for group in curve_groups(emergence_curves(study)):
+        for figure in emergence_charts(group):
+            name, more = figure.name, 2
+            while name in found:
+                name, more = f"{figure.name}-{more}", more + 1
+            found[name] = figure
+    for part in multilingual_parts(study.numbers(), study_note(study)):
+        found |= part.figures
+    return found
+
+
+def emergence_charts(group: Sequence[EmergenceCurve]) -> list[Figure]:
+    """A figure for each measure over training: P@1, CKA, and the probe where it was measured."""
+    factor, unit = token_unit(max(curve.p1[-1][0] for curve in group))
+    pair, moments, seeds = group[0].pair, len(group[0].p1), group[0].seeds
+    retrieved = (
+        f"{pair}: sentence retrieval in the best layer of each of {moments} moments (chosen on the same sentences), "
+        f"mean of both directions, {_count(seeds, 'seed')}. {thresholds_in_words(group)} {_NOT_COOLED}"
+    )
+    probed = (
+        f"{pair}: balanced accuracy of a linear probe that tells the language of a sentence, cross-validated, mean of "
+        f"layers. At 50 %, no linear probe can tell the languages apart. {_NOT_COOLED}"
+    )
+    charts = [
+        ("p1", "translation found (P@1), %", retrieved),
+        ("cka", "debiased CKA, mean of layers", f"{pair}: the same encoders on the same sentences. {_NOT_COOLED}"),
+        ("probe", "language told by a probe, %", probed),
+    ]
+    found = []
+    for name, y, caption in charts:
+        scale = 1 if name == "cka" else 100
+        drawn = [
+            Line(name=label(curve.arm), points=[(at / factor, scale * value) for at, value in getattr(curve, name)])
+            for curve in group
+            if getattr(curve, name)
         ]
-        parts += [
-            _text(x(value), foot + 16, f"{value:g}", "tick", anchor="middle") for value in ticks(low, high, named)
-        ]
-        parts.append(f"<line x1='{x(0):.1f}' x2='{x(0):.1f}' y1='{top}' y2='{foot}' stroke='{_INK}'/>")
-        for loss in losses:
-            if loss.task == task:
-                parts += _bar(loss, x, top + tall * arms.index(loss.arm), COLORS[number])
-    parts.append(_text(left + (_WIDTH - left) / 2, foot + 38, "difference, points", "axis", anchor="middle"))
-    said = escape(f"difference of {', '.join(arms)} to the baseline by task")
-    return (
-        f"<div class='scroll'><svg viewBox='0 0 {_WIDTH} {foot + 48}' role='img' aria-label='{said}'>"
-        f"{''.join(parts)}</svg></div>"
+        if drawn:
+            figure = lines(
+                drawn,
+                name=f"emergence-{name}-{pair}",
+                title=emergence_finding([one for one in group if one.pair == pair]),
+                caption=caption,
+                x=f"text read, {unit} tokens",
+                y=y,
+                levels={"chance": 50.0} if name == "probe" else None,
+            )
+            found.append(figure)
+    return found
+
+
+def arm_figure(study: Study, pair: str) -> Figure | None:
+    """Scores of every arm in the second language, a bar for each task (Figure 3); None where there are none."""
+    numbers = study.numbers().select(pair=pair, language=pair.partition("-")[2], variant=None, layer=None)
+    given = []
+    for arm, title in study.about.get("arms", {}).items():
+        for task, words in SCORED.items():
+            some = list(numbers.select(task, arm=arm))
+            if some:
+                given.append(_bar(some, 1.0, group=title, kind=words))
+    if len({bar.group for bar in given}) < 2:
+        return None
+    base = study.about["arms"].get(baseline_of(study), "")
+    return bars(
+        given,
+        name=f"figure3-{pair}" if study.about.get("paper") == "wu2020" else f"arms-{pair}",
+        title=_farthest(given, base, pair),
+        x="accuracy (NLI), F1 (NER), LAS (parsing)",
+        caption=_note(study),
     )
 
 
-def _extent(loss: ArmLoss) -> list[float]:
-    half = 0.0 if isnan(loss.half) else loss.half
-    return [loss.value - half, loss.value + half, *([] if loss.paper is None else [loss.paper])]
+def _farthest(given: Sequence[Bar], base: str, pair: str) -> str:
+    """Which arm differs most from the baseline, in words."""
+    at = {(bar.group, bar.kind): bar.value for bar in given}
+    losses: dict[str, dict[str, float]] = {}
+    for (group, kind), value in at.items():
+        if group != base and (base, kind) in at:
+            losses.setdefault(group, {})[kind] = value - at[base, kind]
+    if not losses:
+        return f"Transfer by arm, {pair}"
+    worst = max(losses, key=lambda title: abs(sum(losses[title].values())) / len(losses[title]))
+    told = ", ".join(f"{task} {value:+.1f}" for task, value in losses[worst].items())
+    return f"{worst} is farthest from {base} in {pair}: {told}"
 
 
-def _bar(loss: ArmLoss, x: Callable[[float], float], y: float, color: str) -> list[str]:
-    start, end = sorted((x(0), x(loss.value)))
-    said = escape(f"{loss.arm}: {loss.value:+.1f}" + ("" if isnan(loss.half) else f" ± {loss.half:.1f}"))
-    box = f"x='{start:.1f}' y='{y + 6:.1f}' width='{end - start:.1f}' height='14'"
-    parts = [f"<rect {box} fill='{color}' fill-opacity='.75'><title>{said}</title></rect>"]
-    if not isnan(loss.half):
-        one, other = x(loss.value - loss.half), x(loss.value + loss.half)
-        parts.append(
-            f"<path d='M{one:.1f} {y + 9:.1f}v8M{other:.1f} {y + 9:.1f}v8M{one:.1f} {y + 13:.1f}H{other:.1f}' "
-            f"fill='none' stroke='{_INK}' stroke-width='1.5'/>"
-        )
-    if loss.paper is not None:
-        at = x(loss.paper)
-        parts.append(
-            f"<path d='M{at:.1f} {y + 8:.1f}l5 5l-5 5l-5 -5z' fill='#fff' stroke='{_INK}'>"
-            f"<title>{escape(f'paper: {loss.paper:+.1f}')}</title></path>"
-        )
-    return parts
+def _bar(numbers: Sequence[Number], factor: float, *, group: str, kind: str = "") -> Bar:
+    ends = interval(numbers)
+    low, high = (None, None) if ends is None else (factor * ends[0], factor * ends[1])
+    value = factor * sum(one.value for one in numbers) / len(numbers)
+    return Bar(group=group, kind=kind, value=value, low=low, high=high)
 
 
-def _text(x: float, y: float, text: str, kind: str, *, anchor: str = "start", fill: str = "") -> str:
-    colored = f" fill='{fill}'" if fill else ""
-    return f"<text x='{x:.1f}' y='{y:.1f}' class='{kind}' text-anchor='{anchor}'{colored}>{escape(text)}</text>"
+def _layer_bars(study: Study, name: str, measure: str, place: str, curves: Curves) -> Figure:
+    title, factor, _ = MEASURES[measure]
+    given = [_bar(next(iter(layers.values())), factor, group=group) for group, layers in curves.items()]
+    told = ", ".join(f"{bar.group} {bar.value:.1f}" for bar in given)
+    return bars(given, name=name, title=f"{title}, {place}: {told}", x="P@1, %", caption=_note(study))
+
+
+def _layer_lines(study: Study, name: str, measure: str, place: str, curves: Curves) -> Figure:
+    title, factor, _ = MEASURES[measure]
+    drawn, levels, best = [], {}, []
+    source = place.partition("-")[0]
+    for series, layers in curves.items():
+        if len(curves) > len(COLORS) and source in series.split(", "):
+            continue  # the language that was trained on stands in the table
+        found = {layer: _bar(some, factor, group=series) for layer, some in layers.items()}
+        if None in found:  # what has no layers is a level line
+            levels[series] = found[None].value
+            continue
+        points = [(float(layer or 0), found[layer].value) for layer in sorted(found, key=lambda one: one or 0)]
+        band = [
+            (float(layer or 0), bar.low, bar.high)
+            for layer, bar in found.items()
+            if bar.low is not None and bar.high is not None
+        ]
+        drawn.append(Line(name=series, points=points, band=sorted(band) if len(curves) < 5 else ()))
+        layer, value = max(points, key=lambda point: point[1])
+        best.append(f"{series} {value:.3g} in layer {layer:g}")
+    return lines(
+        drawn,
+        name=name,
+        title=f"{place}: highest are {'; '.join(best[:4])}",
+        caption=_note(study),
+        x="layer (0: embeddings)",
+        y=title,
+        whole=True,
+        levels=levels,
+    )
+
+
+def _note(study: Study) -> str:
+    return f"{study_note(study)}; intervals: 95 % over test items"
+
+
+def study_note(study: Study) -> str:
+    """Budget, data and seeds."""
+    seeds = study.about.get("seeds", 1)
+    return f"{about_study(study)}, {seeds} seed{'s' if seeds != 1 else ''}"

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isoglot.report.bars import Bar, bar_chart
-from isoglot.report.emergence import chosen_layers
-from isoglot.report.heatmap import heat_map
-from isoglot.report.lines import COLORS, Line, line_chart
-from isoglot.report.svg_file import svg_file
+from isoglot.report.figures import Bar, Figure, Line, bars, heat_map, lines
+from isoglot.report.figures.charts import chosen
 from isoglot.study.claims.printed_numbers import printed
 from isoglot.study.numbers import mean_cell
 from isoglot.study.tables.multilingual_tables import (
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from isoglot.core.table import Table
     from isoglot.study.numbers import Number, Numbers
 
-_GREY = "#777"
 _ORDER = ("word2vec", "glove", "fasttext", "encoder", "released")
 
 
@@ -57,8 +53,8 @@ class MultilingualPart(NamedTuple):
 
     finding: str
     tables: Sequence[Table]
-    figures: Mapping[str, str]
-    """SVG files by name."""
+    figures: Mapping[str, Figure]
+    """Figures by name."""
 
 
 def multilingual_parts(numbers: Numbers, note: str) -> list[MultilingualPart]:
@@ -90,18 +86,18 @@ def multilingual_parts(numbers: Numbers, note: str) -> list[MultilingualPart]:
 # --- systems by size of the text: Figures 1 to 6 ---
 
 
-def _size_figures(numbers: Numbers, shown: Shown, names: tuple[str, str, str], note: str) -> dict[str, str]:
+def _size_figures(numbers: Numbers, shown: Shown, names: tuple[str, str, str], note: str) -> dict[str, Figure]:
     """The smallest size, the largest, and windows, by language; all sizes, averaged."""
     sizes = sorted({at["sentences"] for at in _sized(numbers)})
     if not sizes or not len(numbers.select(shown.measure, layer=None, arm=None)):
         return {}
     small, large, windows = (f"{name}-{shown.name.lower()}" for name in names)
-    found = {small: _by_system(numbers, shown, sizes[0], note)}
+    found = [_by_system(numbers, shown, sizes[0], small, note)]
     if len(sizes) > 1:
-        found[large] = _by_system(numbers, shown, sizes[-1], note)
-        found[f"sizes-{shown.name.lower()}"] = _over_sizes(numbers, shown, note)
-    found[windows] = _by_window(numbers, shown, sizes, note)
-    return {name: drawing for name, drawing in found.items() if drawing is not None}
+        found.append(_by_system(numbers, shown, sizes[-1], large, note))
+        found.append(_over_sizes(numbers, shown, note))
+    found.append(_by_window(numbers, shown, sizes, windows, note))
+    return {figure.name: figure for figure in found if figure is not None}
 
 
 def _sized(numbers: Numbers) -> list[dict[str, Any]]:
@@ -119,7 +115,7 @@ def _names(systems: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _over_sizes(numbers: Numbers, shown: Shown, note: str) -> str | None:
+def _over_sizes(numbers: Numbers, shown: Shown, note: str) -> Figure | None:
     """A line for each system, means over languages."""
     by_name: dict[str, dict[int, Bar]] = {}
     systems = _sized(numbers)
@@ -129,27 +125,32 @@ def _over_sizes(numbers: Numbers, shown: Shown, note: str) -> str | None:
             by_name.setdefault(name, {})[at["sentences"]] = bar
     if not by_name:
         return None
-    sizes = sorted({size for bars in by_name.values() for size in bars})
+    sizes = sorted({size for given in by_name.values() for size in given})
     factor = 1000 if sizes[-1] >= 10_000 else 1
-    lines = [
-        Line(name=name, points=[(size / factor, bar.value) for size, bar in sorted(bars.items())])
-        for name, bars in by_name.items()
-    ]
-    released = _bar(numbers_of_languages(numbers, shown.measure, {"system": "released"}), shown.scale)
-    if released is not None:
-        ends = [(size / factor, released.value) for size in (sizes[0], sizes[-1])]
-        lines.append(Line(name="released encoder", points=ends, color=_GREY))
-    floor = _bar(
-        numbers_of_languages(numbers, shown.measure, {"system": "encoder", "variant": "untrained"}), shown.scale
+    drawn = []
+    for name, given in by_name.items():
+        ends = [(size / factor, bar) for size, bar in sorted(given.items())]
+        band = [(at, bar.low, bar.high) for at, bar in ends if bar.low is not None and bar.high is not None]
+        drawn.append(Line(name=name, points=[(at, bar.value) for at, bar in ends], band=band))
+    levels: dict[str, float] = {}
+    for name, at in _REFERENCES.items():
+        bar = _bar(numbers_of_languages(numbers, shown.measure, at), shown.scale)
+        levels |= {} if bar is None else {name: bar.value}
+    return lines(
+        drawn,
+        name=f"sizes-{shown.name.lower()}",
+        title=size_finding(numbers, shown),
+        caption=f"Means over languages; {note}.",
+        x="sentences of text in each language" + (", thousands" if factor > 1 else ""),
+        y=shown.axis,
+        levels=levels,
     )
-    drawing = line_chart(
-        lines,
-        across="sentences of text in each language" + (", thousands" if factor > 1 else ""),
-        up=shown.axis,
-        floor_at=None if floor is None else floor.value,
-        floor_name="untrained encoder",
-    )
-    return svg_file(drawing, size_finding(numbers, shown), f"Means over languages; {note}")
+
+
+_REFERENCES = {
+    "released encoder": {"system": "released"},
+    "untrained encoder": {"system": "encoder", "variant": "untrained"},
+}
 
 
 def size_finding(numbers: Numbers, shown: Shown = MRR) -> str:
@@ -174,23 +175,24 @@ def _spoken(name: str) -> str:
     return f"the {name.replace(', ', ' with ')}" if name.startswith("encoder") else name
 
 
-def _by_system(numbers: Numbers, shown: Shown, size: int, note: str) -> str | None:
+def _by_system(numbers: Numbers, shown: Shown, size: int, name: str, note: str) -> Figure | None:
     """Bars of every system with full inputs, by language, on text of one size."""
     systems = [at for at in _sized(numbers) if at["sentences"] == size]
     full = max((at["window"] for at in systems if "window" in at), default=None)
     systems = [at for at in systems if at.get("window", full) == full]
     if len(numbers.select(shown.measure, system="released")):
         systems.append({"system": "released"})
-    groups = _groups(numbers, shown, dict(zip(_names(systems), systems, strict=True)))
-    if not groups:
+    given = _bars(numbers, shown, dict(zip(_names(systems), systems, strict=True)))
+    if not given:
         return None
-    best = Counter(max(bars, key=lambda name: bars[name].value) for bars in groups.values())
-    told = ", ".join(f"for {_spoken(name)} in {count}" for name, count in best.most_common())
+    groups = {bar.group: [one for one in given if one.group == bar.group] for bar in given}
+    best = Counter(max(some, key=lambda bar: bar.value).kind for some in groups.values())
+    told = ", ".join(f"for {_spoken(kind)} in {count}" for kind, count in best.most_common())
     title = f"{size:,} sentences of each language: {shown.name} is highest {told} of {len(groups)} languages"
-    return svg_file(bar_chart(groups, across=shown.axis), title, _whiskers(note))
+    return bars(given, name=name, title=title, x=shown.axis, caption=_whiskers(note))
 
 
-def _by_window(numbers: Numbers, shown: Shown, sizes: Sequence[int], note: str) -> str | None:
+def _by_window(numbers: Numbers, shown: Shown, sizes: Sequence[int], name: str, note: str) -> Figure | None:
     """Bars of the encoder with short and with full inputs, by language, on the smallest and the largest text."""
     encoders = [at for at in _sized(numbers) if at["system"] == "encoder" and at["sentences"] in (sizes[0], sizes[-1])]
     encoders.sort(key=lambda at: (at["sentences"], at["window"]))
@@ -198,7 +200,7 @@ def _by_window(numbers: Numbers, shown: Shown, sizes: Sequence[int], note: str) 
     if len(windows) < 2:
         return None
     named = {f"{at['sentences']:,} sentences, {at['window']} tokens": at for at in encoders}
-    groups = _groups(numbers, shown, named)
+    given = _bars(numbers, shown, named)
     changes = []
     for size in dict.fromkeys([sizes[0], sizes[-1]]):
         ends = [
@@ -212,40 +214,40 @@ def _by_window(numbers: Numbers, shown: Shown, sizes: Sequence[int], note: str) 
         ]
         if ends[0] is not None and ends[1] is not None:
             changes.append(f"{ends[0].value - ends[1].value:+.1f} points with {size:,} sentences")
-    if not groups or not changes:
+    if not given or not changes:
         return None
     title = f"Inputs of {windows[0]} tokens instead of {windows[-1]} change {shown.name} by {', '.join(changes)}"
-    return svg_file(bar_chart(groups, across=shown.axis), title, _whiskers(note))
+    return bars(given, name=name, title=title, x=shown.axis, caption=_whiskers(note))
 
 
-def _groups(numbers: Numbers, shown: Shown, systems: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Bar]]:
+def _bars(numbers: Numbers, shown: Shown, systems: Mapping[str, Mapping[str, Any]]) -> list[Bar]:
     """Bars by language and system."""
     source = numbers.select("nli_dev").values_of("language")
     languages = numbers.select(shown.measure, layer=None, arm=None).values_of("language")
-    groups: dict[str, dict[str, Bar]] = {}
-    for code in [one for one in languages if one not in source]:
+    found = []
+    for code in [str(one) for one in languages if one not in source]:
         for name, at in systems.items():
-            bar = _bar([numbers_of_system(numbers, shown.measure, at, code)], shown.scale)
+            bar = _bar([numbers_of_system(numbers, shown.measure, at, code)], shown.scale, group=code, kind=name)
             if bar is not None:
-                groups.setdefault(code, {})[name] = bar
-    return groups
+                found.append(bar)
+    return found
 
 
-def _bar(groups: Iterable[Iterable[Number]], scale: float) -> Bar | None:
+def _bar(groups: Iterable[Iterable[Number]], scale: float, *, group: str = "", kind: str = "") -> Bar | None:
     cell = mean_cell(groups, scale)
     if isinstance(cell, dict):
-        return Bar(cell["value"], cell["low"], cell["high"])
-    return None if cell is None else Bar(cell)
+        return Bar(group=group, kind=kind, value=cell["value"], low=cell["low"], high=cell["high"])
+    return None if cell is None else Bar(group=group, kind=kind, value=cell)
 
 
 def _whiskers(note: str) -> str:
-    return f"Whiskers: 95 % intervals over test items; {note}"
+    return f"Lines on bars: 95 % intervals over test items; {note}."
 
 
 # --- a shift at every layer by every alpha: Figures 7 and 8 ---
 
 
-def steering_figures(numbers: Numbers, source: str, target: str, note: str) -> dict[str, str]:
+def steering_figures(numbers: Numbers, source: str, target: str, note: str) -> dict[str, Figure]:
     """Convert rate and BLEU-1 of one direction, over alpha and as a grid of layers and alphas.
 
     Args:
@@ -256,31 +258,27 @@ def steering_figures(numbers: Numbers, source: str, target: str, note: str) -> d
     """
     way, found = f"{source} → {target}", {}
     rates, scores = (_grid(numbers, measure, scale) for measure, scale in (("convert_rate", 100.0), ("bleu1", 1.0)))
-    if rates:
-        title = f"{way}: {_rate_finding(rates)}"
-        found[f"figure7-{source}-{target}"] = svg_file(
-            _over_alpha(rates, "convert rate, %"), title, f"{_WAYS['lines']} {note}"
-        )
-        found[f"figure7-{source}-{target}-grid"] = svg_file(
-            _heat(rates, "convert rate, %", ".0f"), title, f"{_WAYS['grid']} {note}"
-        )
     if scores:
-        unchanged = list(numbers.select("bleu1_source"))
-        level = sum(one.value for one in unchanged) / len(unchanged) if unchanged else None
+        unchanged, plain = (_mean(numbers, measure) for measure in ("bleu1_source", "bleu1_unshifted"))
         best = best_cell(numbers)
         assert best is not None  # noqa: S101 - there are scores
         title = f"{way}: BLEU-1 is highest in layer {best[0]} at α {best[1]:g}: {scores[best]:.1f}"
         if scores[best] - min(scores.values()) < 0.05:
             title = f"{way}: BLEU-1 is {scores[best]:.1f} in every layer at every α"
-        title += "" if level is None else f"; the unchanged source has {level:.1f}"
-        plain = list(numbers.select("bleu1_unshifted"))
-        zero = sum(one.value for one in plain) / len(plain) if plain else None
-        lines = _over_alpha(scores, "BLEU-1", level=level, zero=zero)
-        found[f"figure8-{source}-{target}"] = svg_file(lines, title, f"{_WAYS['lines']} {note}")
-        found[f"figure8-{source}-{target}-grid"] = svg_file(
-            _heat(scores, "BLEU-1", ".1f"), title, f"{_WAYS['grid']} {note}"
-        )
+        title += "" if unchanged is None else f"; the unchanged source has {unchanged:.1f}"
+        about = (f"figure8-{source}-{target}", title, "BLEU-1")
+        found[about[0]] = _over_alpha(scores, about, note, level=unchanged, zero=plain)
+        found[f"{about[0]}-grid"] = _heat(scores, about, note, ".1f")
+    if rates:
+        about = (f"figure7-{source}-{target}", f"{way}: {_rate_finding(rates)}", "convert rate, %")
+        found[about[0]] = _over_alpha(rates, about, note)
+        found[f"{about[0]}-grid"] = _heat(rates, about, note, ".0f")
     return found
+
+
+def _mean(numbers: Numbers, measure: str) -> float | None:
+    values = [one.value for one in numbers.select(measure)]
+    return sum(values) / len(values) if values else None
 
 
 _WAYS = {
@@ -310,24 +308,40 @@ def _rate_finding(rates: Mapping[tuple[int, float], float]) -> str:
 
 
 def _over_alpha(
-    grid: Mapping[tuple[int, float], float], up: str, *, level: float | None = None, zero: float | None = None
-) -> str:
+    grid: Mapping[tuple[int, float], float],
+    about: tuple[str, str, str],
+    note: str,
+    *,
+    level: float | None = None,
+    zero: float | None = None,
+) -> Figure:
     """A line for each of a few layers, that with the highest value among them."""
+    name, title, y = about
     layers = sorted({layer for layer, _ in grid})
     best = max(grid, key=grid.__getitem__)[0]
-    drawn = chosen_layers(layers, len(COLORS))
-    if best not in drawn:
-        drawn[min(range(len(drawn)), key=lambda place: abs(drawn[place] - best))] = best
-    lines = []
-    for layer in drawn:
+    picked = chosen(layers, 6)
+    if best not in picked:
+        picked[min(range(len(picked)), key=lambda place: abs(picked[place] - best))] = best
+    drawn = []
+    for layer in picked:
         points = {alpha: value for (one, alpha), value in grid.items() if one == layer}
         if zero is not None:
             points.setdefault(0.0, zero)
-        lines.append(Line(name=f"layer {layer}", points=sorted(points.items())))
-    return line_chart(lines, across="α, factor of the shift", up=up, floor_at=level, floor_name="unchanged source")
+        drawn.append(Line(name=f"layer {layer}", points=sorted(points.items())))
+    return lines(
+        drawn,
+        name=name,
+        title=title,
+        caption=f"{_WAYS['lines']} {note}.",
+        x="α, factor of the shift",
+        y=y,
+        levels=None if level is None else {"unchanged source": level},
+        ordered=True,
+    )
 
 
-def _heat(grid: Mapping[tuple[int, float], float], scale: str, form: str) -> str:
+def _heat(grid: Mapping[tuple[int, float], float], about: tuple[str, str, str], note: str, form: str) -> Figure:
+    name, title, scale = about
     layers = sorted({layer for layer, _ in grid}, reverse=True)
     alphas = sorted({alpha for _, alpha in grid})
     best = max(grid, key=grid.__getitem__)
@@ -335,13 +349,15 @@ def _heat(grid: Mapping[tuple[int, float], float], scale: str, form: str) -> str
         [str(layer) for layer in layers],
         [f"{alpha:g}" for alpha in alphas],
         [[grid.get((layer, alpha)) for alpha in alphas] for layer in layers],
-        across="α, factor of the shift",
-        up="layer",
-        low=0.0,
-        high=max(*grid.values(), 1e-9),
+        name=f"{name}-grid",
+        title=title,
+        x="α, factor of the shift",
+        y="layer",
+        limits=(0.0, max(*grid.values(), 1e-9)),
         form=form,
         marked=[(layers.index(best[0]), alphas.index(best[1]))],
         scale=scale,
+        caption=f"{_WAYS['grid']} {note}.",
     )
 
 

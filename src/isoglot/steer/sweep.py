@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
@@ -44,7 +45,7 @@ _RESAMPLES = 1000
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class Sweep(Displayed):
     """Result of a sweep.
 
     Args:

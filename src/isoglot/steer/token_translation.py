@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, counted
@@ -55,7 +56,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Translation:
+class Translation(Displayed):
     """Sentences decoded after a shift.
 
     Args:

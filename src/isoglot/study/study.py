@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from isoglot.core.artifact import read_index_file, write_index
+from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.run import sole_writer
@@ -46,7 +47,7 @@ class StepState:
     """Where it runs, or its job in a queue."""
 
 
-class Study:
+class Study(Displayed):
     """A study and its store.
 
     Args:

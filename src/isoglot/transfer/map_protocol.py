@@ -33,7 +33,7 @@ from isoglot.align.mapped_forward import Lengths  # noqa: TC001 - pydantic reads
 from isoglot.core.artifact import load_arrays, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
-from isoglot.core.files import writable_folder, write_text
+from isoglot.core.files import writable_folder, write_files
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
 from isoglot.represent.encoder_hash import encoder_hash
@@ -500,7 +500,7 @@ class MapRun:
         *,
         record: AbstractContextManager[RunRecord | None] | None = None,
         fitted: Mapping[Path, LayerMaps] | None = None,
-        figures: Callable[[MapTransfer], Mapping[str, str]] | None = None,
+        figures: Callable[[MapTransfer], Mapping[str, str | bytes]] | None = None,
     ) -> MapTransfer:
         """Train and test at every layer with every seed.
 
@@ -540,9 +540,8 @@ class MapRun:
             found = MapTransfer(self.task.name, self.task.metric, self.source, kind, self.chosen, done, *scores, leaked)
             if opened is not None:
                 texts = {TABLE: Table.from_rows(line.facts() for line in found.lines).csv()}
-                for name, text in (texts | dict(figures(found) if figures else {})).items():
-                    write_text(opened.folder / name, text)
-                    opened.add_output(opened.folder / name)
+                for path in write_files(opened.folder, {**texts, **(figures(found) if figures else {})}):
+                    opened.add_output(path)
                 about = {"opened": opened.models} if opened.models else {}
                 opened.add_output(write_sealed(opened.folder / RESULT, found.facts() | about))
         return found

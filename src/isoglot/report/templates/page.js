@@ -1,0 +1,121 @@
+"use strict";
+(() => {
+  // --- figures: drawn at the width there is, by the rules of figures/theme.py ---
+  const theme = JSON.parse(document.getElementById("theme")?.textContent ?? "null");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const letter = 0.56 * 12;
+  function fitted(spec, width) {
+    spec = structuredClone(spec);
+    const about = spec.usermeta?.isoglot ?? {};
+    if (about.natural) width = Math.min(width, about.natural);
+    const label = ((about.label ?? 0) + 2) * letter;
+    let layers = spec;
+    if (spec.facet) {
+      layers = spec.spec;
+      const columns = spec.columns = Math.max(1, Math.min(about.panels, Math.floor(width / 260)));
+      const left = ((about.left ?? 4) + 4) * letter;
+      const shared = layers.encoding.y?.type === "nominal" && columns === about.panels;
+      layers.width = Math.max(80, (width - left - (columns - 1) * (shared ? 20 : left) - 14) / columns);
+    } else {
+      spec.width = width;
+      spec.autosize = { type: "fit-x", contains: "padding" };
+    }
+    const direct = about.label && label <= width / 3 && !spec.facet;
+    const drop = new Set(direct ? [] : ["labels", "labels_lines"]);
+    if (about.number && (width - (about.left + 12) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
+    layers.layer = layers.layer.filter(one => !drop.has(one.name));
+    if (about.label && !direct) {
+      const legend = { orient: "bottom", columns: Math.max(1, Math.floor(width / (label + 40))), title: null };
+      if (!layers.encoding.shape) legend.symbolType = "stroke";
+      for (const channel of ["color", "strokeDash", "shape"])
+        if (layers.encoding[channel]) layers.encoding[channel].legend = { ...legend };
+    }
+    if (about.keys) layers.encoding.color.legend.columns = Math.max(1, Math.floor(width / (about.keys * letter + 40)));
+    if (about.number && width < 430)
+      for (const one of layers.layer) if (one.encoding.color?.legend) Object.assign(one.encoding.color.legend, { orient: "bottom", direction: "horizontal", gradientLength: 160 });
+    return spec;
+  }
+  async function draw(box) {
+    const source = box.querySelector("script");
+    const width = box.clientWidth;
+    if (!source || !width || box.dataset.width === `${width}${dark.matches}`) return;
+    box.dataset.width = `${width}${dark.matches}`;
+    const config = structuredClone(theme.config);
+    if (dark.matches) config.range.heatmap = [...theme.ramp].reverse();
+    let view = box.querySelector(".view");
+    if (!view) box.append(view = Object.assign(document.createElement("div"), { className: "view" }));
+    try {
+      const made = await vegaEmbed(view, fitted(JSON.parse(source.textContent), width - 2),
+        { actions: false, renderer: "svg", config, logLevel: vega.Error, tooltip: { theme: dark.matches ? "dark" : "light" }, ast: false });
+      box.vegaView = made.view;
+    } catch (error) { view.textContent = "This figure could not be drawn; its numbers are below."; console.error(error); }
+    box.dataset.drawn = "yes";
+  }
+  const boxes = [...document.querySelectorAll(".figure")];
+  const drawAll = () => Promise.all(boxes.map(draw)).then(() => { document.body.dataset.ready = "yes"; });
+  let waiting;
+  if (boxes.length && theme) {
+    drawAll();
+    addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 150); });
+    dark.addEventListener("change", drawAll);
+    document.addEventListener("toggle", event => { if (event.target.open) drawAll(); }, true);
+  } else document.body.dataset.ready = "yes";
+
+  // --- tables: sorted by a click on a heading, long ones folded, some filtered ---
+  const key = cell => {
+    const text = cell.textContent.trim();
+    const number = parseFloat(text.replace(/[,\u00a0]/g, "").replace("\u2212", "-"));
+    return text === "–" ? null : Number.isNaN(number) ? text.toLowerCase() : number;
+  };
+  const compare = (one, other) => one === other ? 0 : one === null ? 1 : other === null ? -1
+    : typeof one === typeof other ? (one < other ? -1 : 1) : typeof one === "number" ? -1 : 1;
+  for (const table of document.querySelectorAll("table")) {
+    const heads = [...table.querySelectorAll("thead th:not([scope=colgroup])")];
+    const order = [...(table.tHead?.rows ?? [])].length > 1
+      ? [...table.tHead.rows[0].cells].flatMap(one => one.scope === "colgroup" ? [...Array(one.colSpan)].map(() => null) : [one]) : heads;
+    const lower = table.tHead?.rows[1] ? [...table.tHead.rows[1].cells] : [];
+    order.map(one => one ?? lower.shift()).forEach((head, column) => {
+      if (!head || [...table.tBodies].every(body => body.rows.length < 3)) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        heads.forEach(one => one.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        for (const body of table.tBodies) {
+          const fixed = [...body.rows].filter(row => row.cells.length <= column);
+          const rows = [...body.rows].filter(row => row.cells.length > column);
+          rows.sort((one, other) => (up ? 1 : -1) * compare(key(one.cells[column]), key(other.cells[column])));
+          body.append(...fixed, ...rows);
+        }
+      });
+    });
+  }
+  const most = 24;
+  for (const block of document.querySelectorAll(".table")) {
+    const rows = [...block.querySelectorAll("tbody tr")];
+    if (rows.length > most + 6) {
+      const button = Object.assign(document.createElement("button"), { className: "unfold", type: "button" });
+      const fold = folded => {
+        [...block.querySelectorAll("tbody tr")].forEach((row, at) => row.classList.toggle("folded", folded && at >= most));
+        button.textContent = folded ? `Show all ${rows.length} rows` : "Show fewer rows";
+        button.setAttribute("aria-expanded", String(!folded));
+        button.onclick = () => fold(!folded);
+      };
+      fold(true);
+      block.querySelector(".scroll").after(button);
+    }
+    if (block.classList.contains("filtered")) {
+      const label = Object.assign(document.createElement("label"), { className: "filter", textContent: "Filter" });
+      const input = Object.assign(document.createElement("input"), { type: "search", placeholder: "words of a row, such as: does not hold" });
+      label.append(input);
+      block.prepend(label);
+      input.addEventListener("input", () => {
+        const words = input.value.toLowerCase().trim();
+        for (const row of rows) row.classList.toggle("filtered-out", !row.textContent.toLowerCase().includes(words));
+      });
+    }
+  }
+})();
