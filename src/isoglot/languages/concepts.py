@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from isoglot.languages.grammars.lexicon import read_table
+from isoglot.languages.grammars.lexicon import from_row, read_table
 
 
 @dataclass(slots=True, frozen=True)
@@ -130,28 +130,21 @@ class World:
         return tuple(found)
 
     def _verb(self, row: dict[str, str]) -> Verb:
-        agents, patients, partners, places = (self._expand(row[key]) for key in ("agent", "patient", "with", "place"))
-        stative, once, together = (each in row["aspect"] for each in ("state", "once", "together"))
-        return Verb(
-            row["concept"],
-            row["frame"],
-            agents,
-            patients,
-            partners,
-            places,
-            _split(row["topics"]),
-            row["manner"],
-            stative,
-            once,
-            together,
-            row["opposite"],
+        roles = {"agents": "agent", "patients": "patient", "partners": "with", "places": "place"}
+        aspects = {"stative": "state", "once": "once", "together": "together"}
+        return from_row(
+            Verb,
+            row,
+            topics=_split(row["topics"]),
+            **{name: self._expand(row[column]) for name, column in roles.items()},
+            **{name: word in row["aspect"] for name, word in aspects.items()},
         )
 
 
 def _noun(row: dict[str, str]) -> Noun:
     flags = row["flags"].split(",")
-    mass, place, unique, general = (flag in flags for flag in ("mass", "place", "unique", "kind"))
-    return Noun(row["concept"], row["isa"], row["sex"], mass, place, unique, not general, _split(row["topics"]))
+    own = {name: name in flags for name in ("mass", "place", "unique")}
+    return from_row(Noun, row, **own, spoken="kind" not in flags, topics=_split(row["topics"]))
 
 
 def _split(cell: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_particle
+from isoglot.languages.grammars.lexicon import Fixed, by_concept, from_row, parse_particle
 from isoglot.languages.grammars.rendering import Grammar, Position
 from isoglot.languages.meaning import Asked, Both, Clause, Name, Part, Phrase, Pronoun, Tense, Thing
 
@@ -89,12 +89,13 @@ SHORTENED = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll"}
 
 def _noun(row: dict[str, str]) -> Noun:
     *before, last = row["lemma"].split(" ")
-    return Noun(
+    return from_row(
+        Noun,
+        row,
         before=tuple(before),
         singular=last,
         plural=row["plural"].split(" ")[-1],
         article=article(row["lemma"]) if row["plural"] else "",
-        at=row["at"],
         by=row["with"] or "with",
         bare=frozenset(row["bare"].split(",")) - {""},
     )
@@ -102,12 +103,11 @@ def _noun(row: dict[str, str]) -> Noun:
 
 def _verb(row: dict[str, str]) -> Verb:
     base = row["lemma"]
-    return Verb(
+    return from_row(
+        Verb,
+        row,
         base=base,
         present=(base, row["third"], base),
-        past=row["past"],
-        ing=row["ing"],
-        marker=row["marker"],
         particle=parse_particle(row["particle"]),
         toward=row["goal"] or "to",
     )

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_fixed, read_table
+from isoglot.languages.grammars.lexicon import Fixed, by_concept, from_row, parse_fixed, read_table
 from isoglot.languages.grammars.rendering import Grammar, Row
 from isoglot.languages.meaning import Asked, Both, Name, Part, Phrase, Pronoun, Thing
 
@@ -269,16 +269,15 @@ class FrenchLexicon:
         flags = row["flags"].split(",")
         if "h" in flags:
             self.aspirated.update(forms.present, forms.imperfect, forms.future, forms.subjunctive, forms.participle)
-        return Verb(
+        return from_row(
+            Verb,
+            row,
             lemma=lemma,
             forms=forms,
             auxiliary=BE if reflexive or row["aux"] == "être" else HAVE,
             reflexive=reflexive,
             predicate=predicate,
-            marker=row["marker"],
             noun=row["object"],
-            to=row["to"],
-            past=row["past"],
             generic="generic" in flags,
             doubt="doubt" in flags,
         )

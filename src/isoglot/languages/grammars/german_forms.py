@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from isoglot.languages.grammars.lexicon import from_row
+
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 MASCULINE, FEMININE, NEUTER, PLURAL = range(4)
 WEAK, MIXED, STRONG = range(3)
@@ -154,18 +156,16 @@ def verb(row: dict[str, str]) -> Verb:
     present = _present(base, row["present"])
     past = _past(row["past"] or f"{stem}{_link(stem)}te")
     prefix = "" if base.endswith("ieren") else "ge"
-    return Verb(
-        lemma=lemma,
-        particle=particle,
+    return from_row(
+        Verb,
+        row,
         present=present,
         past=past,
         final_present=tuple(particle + form for form in present),
         final_past=tuple(particle + form for form in past),
         participle=row["participle"] or f"{particle}{prefix}{stem}{_link(stem)}t",
-        auxiliary=row["auxiliary"],
         object_case=DATIVE if row["object"] == "dat" else ACCUSATIVE,
         reflexive=REFLEXIVES[row["reflexive"]],
-        to=row["to"],
     )
 
 

@@ -7,9 +7,9 @@ A concept with several rows has synonyms: the first row is the usual word, the s
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isoglot.core.errors import InputError
 
@@ -94,6 +94,12 @@ def count_synonyms(folder: str) -> int:
     tables = ("nouns", "verbs", "adjectives", "adverbs")
     counts = Counter((table, row["concept"]) for table in tables for row in read_table(folder, table))
     return sum(count > 1 for count in counts.values())
+
+
+def from_row(kind: type[Row], row: dict[str, str], **derived: Any) -> Row:  # noqa: ANN401 - of any type
+    """Make a dataclass from a row: fields that are not given are the columns of the same name."""
+    names = [field.name for field in fields(kind) if field.name not in derived]  # type: ignore[arg-type]
+    return kind(**{name: row[name] for name in names}, **derived)
 
 
 def by_concept(folder: str, name: str, make: Callable[[dict[str, str]], Row]) -> dict[str, list[Row]]:

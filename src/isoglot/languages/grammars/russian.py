@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from isoglot.languages.grammars.lexicon import by_concept
 from isoglot.languages.grammars.rendering import SpecialVerbs, in_gap
@@ -23,6 +23,20 @@ WEATHER = frozenset({"rain", "snow"})
 """Subjects that follow the verb when they fall: *вчера выпал снег*."""
 FRONTED = frozenset({"often", "sometimes", "every_day"})
 """Adverbs of frequency that may begin a sentence without emphasis."""
+
+
+class _Parts(NamedTuple):
+    """A clause while it is put into words."""
+
+    sentence: Sentence
+    clause: Clause
+    dependents: list[int]
+    """Positions of words that hang on the predicate; some already stand before it."""
+    asked: bool = False
+    fronted: str = ""
+    """``time`` or ``frequency`` if it has been said already."""
+    gap: Thing | None = None
+    """In a relative clause, the thing that it describes."""
 
 
 class Russian(RussianPhrases):
@@ -74,43 +88,24 @@ class Russian(RussianPhrases):
             elif clause.frequency in FRONTED:
                 fronted = "frequency"
                 dependents.append(self.adverbial(sentence, clause.frequency or "", unit + Part.FREQUENCY))
-        head = self._body(sentence, clause, dependents, asked=asked, fronted=fronted)
+        head = self._body(_Parts(sentence, clause, dependents, asked, fronted))
         if clause.complement is not None:
             inner = clause.complement
             self.complement(sentence, head, inner, lambda: self.clause(sentence, inner, "sub"))
         return head
 
-    def _body(
-        self,
-        sentence: Sentence,
-        clause: Clause,
-        dependents: list[int],
-        *,
-        asked: bool = False,
-        fronted: str = "",
-        gap: Thing | None = None,
-    ) -> int:
-        """The clause without what follows it; ``dependents`` already stand before it."""
+    def _body(self, parts: _Parts) -> int:
+        """The clause without what follows it."""
+        sentence, clause, dependents, asked, fronted, gap = parts
         if clause.kind != "action":
             head = self._copular(sentence, clause, dependents, asked, fronted)
         else:
             verb = self.pick(sentence, self._verb(clause, gap), clause.unit * 8)
-            if verb.patient[1] == "nom":
-                head = self._needed(sentence, clause, verb, dependents, asked, fronted, gap)
-            else:
-                head = self._action(sentence, clause, verb, dependents, asked, fronted, gap)
+            head = self._needed(parts, verb) if verb.patient[1] == "nom" else self._action(parts, verb)
         return sentence.close(head, dependents)
 
-    def _action(
-        self,
-        sentence: Sentence,
-        clause: Clause,
-        verb: Verb,
-        dependents: list[int],
-        asked: bool,
-        fronted: str,
-        gap: Thing | None,
-    ) -> int:
+    def _action(self, parts: _Parts, verb: Verb) -> int:
+        sentence, clause, dependents, asked, fronted, gap = parts
         unit = clause.unit * 8
         agreement = self.agreement(sentence, clause.agent if clause.agent is not None else gap)
         auxiliary, form, lemma = self._finite(sentence, clause, verb, agreement, asked)
@@ -167,17 +162,9 @@ class Russian(RussianPhrases):
         chosen = imperfective if again or lasts or plainly or verb.perfective is None else verb.perfective
         return "", chosen.past[agreement[1]], chosen.infinitive
 
-    def _needed(
-        self,
-        sentence: Sentence,
-        clause: Clause,
-        verb: Verb,
-        dependents: list[int],
-        asked: bool,
-        fronted: str,
-        gap: Thing | None,
-    ) -> int:
+    def _needed(self, parts: _Parts, verb: Verb) -> int:
         """*Пациенту нужно лекарство*: who needs is in the dative, what is needed is the subject."""
+        sentence, clause, dependents, asked, fronted, gap = parts
         unit = clause.unit * 8
         needed = clause.patient if clause.patient is not None else gap
         agreement = self.agreement(sentence, needed)
@@ -416,7 +403,7 @@ class Russian(RussianPhrases):
         if thing.gap == "patient" and how[1] == "nom":
             relation = "nsubj"
         dependents = [comma, self.which(sentence, thing, how, relation)]
-        inner = self._body(sentence, clause, dependents, gap=thing)
+        inner = self._body(_Parts(sentence, clause, dependents, gap=thing))
         sentence.attach(inner, head, "acl:relcl")
         self.punctuate(sentence, self.comma, inner)
 
