@@ -28,20 +28,26 @@ class ProbeFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerFacts:
-    """Figures of one layer: means over all pairs of languages, or over languages."""
+class _Facts:
+    """Figures of two languages in one layer, or their means over pairs."""
 
     layer: int
     found: Mapping[SearchVariant, Interval]
     """P@1, the mean of both directions."""
+    hubness: float
+    """Skewness of the 10-occurrence by cosine on unmodified vectors; above 1 if a few rows are hubs."""
+    distance: float
+    """Distance between the means of two languages, in standard deviations within a language."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerFacts(_Facts):
+    """Figures of one layer: means over all pairs of languages, or over languages."""
+
     probe: ProbeFacts
     mean_cosine: float
     top_share: float
-    hubness: float
-    """Skewness of the 10-occurrence by cosine on unmodified vectors; above 1 if a few rows are hubs."""
     hubness_csls: float
-    distance: float
-    """Distance between the means of two languages, in standard deviations within a language."""
     cka: float | None
     """Debiased; None if all vectors of a language are equal."""
     cka_null: float | None
@@ -51,13 +57,9 @@ class LayerFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairLayer:
+class PairLayer(_Facts):
     """Figures of two languages in one layer."""
 
-    layer: int
-    found: Mapping[SearchVariant, Interval]
-    hubness: float
-    distance: float
     cka: CkaEstimate | None
     """Debiased, with its interval and null distribution; None if all vectors of a language are equal."""
 

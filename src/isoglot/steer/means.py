@@ -143,9 +143,7 @@ class LanguageMeans:
         Raises:
             ConfigError: The language or layer has no mean.
         """
-        moments = self._of(language)
-        self.check_layer(layer)
-        return moments.mean(layer)
+        return self._at(language, layer).mean(layer)
 
     def as_others(self) -> dict[str, dict[int | None, OtherText]]:
         """Means by language and layer, as estimates for retrieval (:mod:`isoglot.retrieve.estimates`)."""
@@ -157,8 +155,7 @@ class LanguageMeans:
         Raises:
             ConfigError: The language or layer has no mean, or covariances were not stored.
         """
-        moments = self._of(language)
-        self.check_layer(layer)
+        moments = self._at(language, layer)
         if moments.covariances_LDD is None:
             raise ConfigError(
                 "the means are stored without covariances, which transport and erasers need",
@@ -176,18 +173,16 @@ class LanguageMeans:
         difference_D: np.ndarray = self.mean(target, layer) - self.mean(source, layer)
         return difference_D
 
-    def check_layer(self, layer: int) -> None:
-        """Check that a layer has means.
-
-        Raises:
-            ConfigError: It has none.
-        """
+    def _at(self, language: str, layer: int) -> LanguageMoments:
+        """Moments of a language, which have the layer."""
+        moments = self._of(language)
         if layer not in self.layers:
             raise ConfigError(
                 f"the means have no layer {layer}",
                 remedy=f"choose one of {', '.join(map(str, self.layers))}",
                 code="config.unknown-layer",
             )
+        return moments
 
     def check_encoder(
         self, encoder: EncoderLike, *, remedy: str = "estimate the means of this encoder, or allow those of another"
@@ -336,10 +331,6 @@ class LanguageMeans:
 
 def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the records of two parts: sum of sentences, hashes of both."""
-    hashes = [each for about in (one, two) for each in _listed(about.get("sentences_sha256"))]
-    sentences = one.get("sentences", 0) + two.get("sentences", 0)
-    return {**one, "sentences": sentences, "sentences_sha256": hashes}
-
-
-def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - one hash, several or none
-    return value if isinstance(value, list) else [] if value is None else [value]
+    given = (about.get("sentences_sha256") or [] for about in (one, two))
+    hashes = [each for part in given for each in (part if isinstance(part, list) else [part])]
+    return {**one, "sentences": one.get("sentences", 0) + two.get("sentences", 0), "sentences_sha256": hashes}

@@ -22,7 +22,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.represent.moments import LanguageStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from isoglot.model.protocol import Change
@@ -112,13 +112,8 @@ class Eraser(Estimator):
         """
         eraser = cls(**options)
         codes = means.languages if languages is None else tuple(dict.fromkeys(map(language_code, languages)))
-        spread = MomentsByLanguage(
-            codes,
-            torch.tensor([means.count(code) for code in codes], dtype=torch.float64),
-            torch.from_numpy(np.stack([means.mean(code, layer) for code in codes])) if codes else torch.empty(0, 0),
-            [torch.from_numpy(means.covariance(code, layer)) for code in codes],
-        )
-        eraser._learn_from(spread, np.empty(0))
+        found = {code: (means.count(code), means.mean(code, layer), means.covariance(code, layer)) for code in codes}
+        eraser._learn_from(found, np.empty(0))
         return eraser
 
     def learned(self) -> dict[str, Any]:
@@ -242,23 +237,26 @@ class Eraser(Estimator):
 
     def _settle(self) -> None:
         """Compute the learned attributes from the statistics."""
-        found = {code: self._statistics[code].result() for code in sorted(self._statistics)}
-        spread = MomentsByLanguage(
-            tuple(found),
-            torch.tensor([moments.count for moments in found.values()], dtype=torch.float64),
-            torch.from_numpy(np.concatenate([moments.means_LD for moments in found.values()])),
-            [torch.from_numpy(moments.covariance(0)) for moments in found.values()],
-        )
+        results = {code: self._statistics[code].result() for code in sorted(self._statistics)}
+        found = {code: (each.count, each.means_LD[0], each.covariance(0)) for code, each in results.items()}
         assert self._like is not None  # noqa: S101 - for the type checker
-        self._learn_from(spread, self._like)
+        self._learn_from(found, self._like)
 
-    def _learn_from(self, spread: MomentsByLanguage, like: Array) -> None:
+    def _learn_from(self, found: Mapping[str, tuple[int, np.ndarray, np.ndarray]], like: Array) -> None:
+        """Compute the learned attributes from the count, mean and covariance of each language."""
         self.check_options()
-        if len(spread.languages) < 2:
-            only = f"only {spread.languages[0]}" if spread.languages else "no language"
+        if len(found) < 2:
+            only = f"only {next(iter(found))}" if found else "no language"
             raise ConfigError(
                 f"{only} to learn from", remedy="give rows of two languages or more", code="config.missing-data"
             )
+        counts, means, covariances = zip(*found.values(), strict=True)
+        spread = MomentsByLanguage(
+            tuple(found),
+            torch.tensor(counts, dtype=torch.float64),
+            torch.from_numpy(np.stack(means)),
+            [torch.from_numpy(each) for each in covariances],
+        )
         width = spread.means_KD.shape[1]
         self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
 
