@@ -1,4 +1,6 @@
-"""The option ``--langs``: which languages of a table, a folder of test sets, or the built-in sentences.
+"""Options that name input.
+
+``--langs``: which languages of a table, a folder of test sets, or the built-in sentences.
 
 Options that name a file for each language: ``--text en=a.txt --text en=b.txt --text fr=c.txt``.
 

@@ -71,7 +71,7 @@ EXAMPLES = (
 
 
 def build(*verbs: str) -> typer.Typer:
-    """The command line with some verbs imported; the others are there by name and help alone."""
+    """Build the command line with some verbs imported; of the others only name and help are there."""
     found = typer.Typer(
         name="isoglot",
         help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
@@ -93,13 +93,13 @@ def build(*verbs: str) -> typer.Typer:
 
 
 def __getattr__(name: str) -> typer.Typer:
-    if name == "app":  # all of it, for whoever goes through every verb
+    if name == "app":  # with all verbs, for tests
         return build(*VERBS)
     raise AttributeError(name)
 
 
 def _named() -> None:
-    """A verb that was not imported: nobody calls it."""
+    """Stand in for a verb that was not imported; it is never called."""
 
 
 def _print_version(value: bool) -> None:
@@ -174,9 +174,10 @@ def _fail(error: IsoglotError, code: int, session: Session, arguments: Sequence[
 
 
 def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's commands is its own
-    """Paragraphs have one line each, which fits any width; flags take no value, numbers are N, and text is no type.
+    """Make the help of a command and its verbs readable.
 
-    A group without an example of its own has that of its first verb. The options of a short help are in one section.
+    Paragraphs are joined to one line, which fits any width; numbers are shown as N, and flags and text without a type.
+    A group without an example has that of its first verb. The options of a short help are in one section.
 
     Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, numbers as
     ``<int range>``, and after the name of an argument ``<str>`` or ``<path>``.
@@ -200,7 +201,7 @@ def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's c
 
 
 def joined(text: str) -> str:
-    r"""A text with one line a paragraph.
+    r"""Join the lines of each paragraph.
 
     >>> joined("What it\n does.\n\nMore\nof it.")
     'What it does.\n\nMore of it.'

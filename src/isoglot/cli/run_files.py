@@ -1,4 +1,4 @@
-"""What verbs with pages write: files with a record of the run beside them, and which files they read."""
+"""Output of verbs: locks on it, the record of the run, and which files the run read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def recorded(
 def recorded(
     out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
 ) -> AbstractContextManager[RunRecord | None]:
-    """The folder for the results of a verb, ``run.folder``, and the record of the run; None without ``--out``."""
+    """Open the output folder of a verb, ``run.folder``, with the record of the run; None without ``--out``."""
     from isoglot.core.run import out_folder, record_run
 
     if out is None:
@@ -59,9 +59,9 @@ def recorded(
 
 @contextmanager
 def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord]:
-    """The record of a run with every file that was read since the command began, whoever opened it.
+    """Add every file that was read since the command began to the record of a run.
 
-    What is inside the package or in the folder of the run is no input, nor what is gone by the end.
+    Files of the package, files in the folder of the run, and files that no longer exist are not inputs.
     """
     import isoglot
     from isoglot.core.files import files_read, real_path
@@ -78,7 +78,7 @@ def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord
 
 
 def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
-    """What is read must not be written.
+    """Refuse to write a file that is read.
 
     Raises:
         ConfigError: A file is among both.
@@ -95,11 +95,11 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def take_folder(context: typer.Context, out: Path | None) -> Path | None:
-    """The folder of ``--out``, which is this command's until it ends; every verb with such an option comes by here.
+    """Lock the folder of ``--out`` until the command ends; the callback of every such option.
 
     Raises:
         ConfigError: It holds the run of another verb: two runs would be mixed, and a record lost.
-        IsoglotError: The record of what ran there cannot be read.
+        IsoglotError: The run record there cannot be read.
         StorageError: Another process is writing there.
     """
     from isoglot.core.run import read_record
@@ -117,7 +117,7 @@ def take_folder(context: typer.Context, out: Path | None) -> Path | None:
 
 
 def take_file(context: typer.Context, out: Path | None) -> Path | None:
-    """The file of ``--out``, which is this command's until it ends.
+    """Lock the file of ``--out`` until the command ends.
 
     Raises:
         StorageError: Another process is writing it.
@@ -128,7 +128,7 @@ def take_file(context: typer.Context, out: Path | None) -> Path | None:
 
 
 def take_vectors(context: typer.Context, out: Path) -> Path:
-    """The file or folder of ``--out`` for vectors, which keep no run record.
+    """Lock the file or folder of ``--out`` for vectors, which have no run record.
 
     Raises:
         ConfigError: It is a folder that holds a run.
@@ -153,7 +153,7 @@ def _take(context: typer.Context, out: Path) -> None:
 
 
 def _verb(command: str, context: typer.Context) -> str:
-    """The words of a command that name its verb, as far as it is one of ours; one that was left out is among them."""
+    """Return the verb of a command line, with the default verb of its group if none was given."""
     here: Any = context.find_root().command
     named = ["isoglot"]
     for word in command.split()[1:]:

@@ -85,24 +85,16 @@ def write_dictionary(path: str | Path, entries: Iterable[Entry], layout: Layout 
 def _parse_muse(line: str, path: str | Path, number: int) -> Entry:
     words = line.split()
     if len(words) != 2:
-        raise malformed(
-            f"{shown(line)} is not two words",
-            "write source, a blank and target; for phrases, write source<tab>target<tab>weight in every line",
-            path,
-            number,
-        )
+        remedy = "write source, a blank and target; for phrases, write source<tab>target<tab>weight in every line"
+        raise malformed(f"{shown(line)} is not two words", remedy, path, number)
     return Entry(words[0], words[1])
 
 
 def _parse_weighted(line: str, path: str | Path, number: int) -> Entry:
     cells = line.split("\t")
     if len(cells) != 3 or not cells[0].strip() or not cells[1].strip():
-        raise malformed(
-            f"{shown(line)} is not two words and a weight, like line 1",
-            "write source<tab>target<tab>weight",
-            path,
-            number,
-        )
+        problem = f"{shown(line)} is not two words and a weight, like line 1"
+        raise malformed(problem, "write source<tab>target<tab>weight", path, number)
     source, target, weight = cells
     if not _NUMBER.fullmatch(weight) or not math.isfinite(float(weight)):
         raise malformed(f"the weight {shown(weight)} is not a number", "write it as 0.5", path, number)

@@ -339,22 +339,13 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
     try:
         line = raw.decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {raw[error.start : error.start + 1].hex()} is not UTF-8",
-            remedy="save the file as UTF-8",
-            code="input.not-utf8",
-            file=path,
-            line=number,
-        ) from error
+        problem = f"byte {raw[error.start : error.start + 1].hex()} is not UTF-8"
+        raise malformed(problem, "save the file as UTF-8", path, number, "input.not-utf8") from error
     if "\0" in line:
         raise malformed("a NUL character", "this is not a text file, or it is damaged", path, number)
     if "\r" in line:
-        raise malformed(
-            "a carriage return inside a line",
-            r"end lines with \n or \r\n, and put a blank for one inside a line",
-            path,
-            number,
-        )
+        remedy = r"end lines with \n or \r\n, and put a blank for one inside a line"
+        raise malformed("a carriage return inside a line", remedy, path, number)
     return line
 
 
@@ -392,9 +383,11 @@ class Skip:
         self.count += 1
 
 
-def malformed(problem: str, remedy: str, path: str | Path | None, line: int | None) -> InputError:
+def malformed(
+    problem: str, remedy: str, path: str | Path | None, line: int | None, code: str = "input.malformed-line"
+) -> InputError:
     """The error of a line that does not have the format of its file."""
-    return InputError(problem, remedy=remedy, code="input.malformed-line", file=path, line=line)
+    return InputError(problem, remedy=remedy, code=code, file=path, line=line)
 
 
 def parsed(items: Iterable[Item], parse: Callable[[Item], Record], skip: Skip | None) -> Iterator[Record]:

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from isoglot.core.errors import InputError, nearest_name, shown
+from isoglot.core.errors import nearest_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
 
@@ -96,12 +96,8 @@ def _parse_object(line: str, language: str | None, path: str | Path, number: int
         cells = [value[key] for key in KEYS]
         spoken = value.get("language")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise malformed(
-            f"{shown(line)} is not a pair: {error}",
-            'write {"sentence1": …, "sentence2": …, "gold_label": …}',
-            path,
-            number,
-        ) from error
+        remedy = 'write {"sentence1": …, "sentence2": …, "gold_label": …}'
+        raise malformed(f"{shown(line)} is not a pair: {error}", remedy, path, number) from error
     if language is not None and isinstance(spoken, str) and language_code(spoken) != language:
         return None
     if not all(isinstance(cell, str) for cell in cells):
@@ -114,15 +110,10 @@ def _parse_row(header: _Header, line: str, language: str | None, path: str | Pat
     cells = line.split("\t")
     if len(cells) != header.columns:
         plain = header == _PLAIN
-        raise InputError(
-            f"{shown(line)} is not a premise, a hypothesis and a label"
-            if plain
-            else f"{len(cells)} columns where the header has {header.columns}",
-            remedy=f"write the {'three' if plain else 'cells'} with one tab between them",
-            code="input.column-count",
-            file=path,
-            line=number,
-        )
+        problem = f"{len(cells)} columns where the header has {header.columns}"
+        problem = f"{shown(line)} is not a premise, a hypothesis and a label" if plain else problem
+        remedy = f"write the {'three' if plain else 'cells'} with one tab between them"
+        raise malformed(problem, remedy, path, number, "input.column-count")
     if language is not None and header.language is not None and language_code(cells[header.language]) != language:
         return None
     return _pair(cells[header.premise], cells[header.hypothesis], cells[header.label], path=path, number=number)
@@ -130,16 +121,10 @@ def _parse_row(header: _Header, line: str, language: str | None, path: str | Pat
 
 def _pair(premise: str, hypothesis: str, label: str, *, path: str | Path, number: int) -> Pair:
     if not premise.strip() or not hypothesis.strip():
-        raise InputError("an empty sentence", remedy="remove the pair", code="input.empty", file=path, line=number)
+        raise malformed("an empty sentence", "remove the pair", path, number, "input.empty")
     label = _ALIASES.get(label, label)
     if label not in LABELS:
-        raise InputError(
-            f"no label {shown(label)}",
-            remedy=nearest_name(label, LABELS),
-            code="input.unknown-label",
-            file=path,
-            line=number,
-        )
+        raise malformed(f"no label {shown(label)}", nearest_name(label, LABELS), path, number, "input.unknown-label")
     return Pair(premise, hypothesis, label)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
+from isoglot.core.progress import counted
 from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines, scan_lines
 from isoglot.text.formats.plain import check_sentence
 from isoglot.text.formats.tmx import is_tmx, read_tmx
@@ -44,13 +45,8 @@ def read_parallel(
 def _parse_row(line: str, columns: list[str], path: str | Path, number: int) -> dict[str, str]:
     cells = line.split("\t")
     if len(cells) != len(columns):
-        raise InputError(
-            f"{_counted(len(cells), 'column')} for {_counted(len(columns), 'language')} ({', '.join(columns)})",
-            remedy="separate the columns with one tab each",
-            code="input.column-count",
-            file=path,
-            line=number,
-        )
+        problem = f"{counted(len(cells), 'columns')} for {counted(len(columns), 'languages')} ({', '.join(columns)})"
+        raise malformed(problem, "separate the columns with one tab each", path, number, "input.column-count")
     return dict(zip(columns, cells, strict=True))
 
 
@@ -117,13 +113,9 @@ def read_aligned(paths: Mapping[str, str | Path], *, skip: Skip | None = None) -
         if line is not None:
             shortest = files[lines.index(None)]
             total = count + 1 + sum(1 for _ in reader)
-            raise InputError(
-                f"{_counted(total, 'line')}, but {shortest} has {count}",
-                remedy="aligned files need the same number of lines: find the missing one",
-                code="input.line-count",
-                file=path,
-                line=count + 1,
-            )
+            problem = f"{counted(total, 'lines')}, but {shortest} has {count}"
+            remedy = "aligned files need the same number of lines: find the missing one"
+            raise malformed(problem, remedy, path, count + 1, "input.line-count")
 
 
 def _sentences(path: str | Path) -> Iterator[tuple[int, str | InputError]]:
@@ -181,12 +173,8 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
     try:
         return _canonical(header.split("\t"))
     except ConfigError as error:
-        raise malformed(
-            f"the header {shown(header)}: {error.problem}",
-            "name the language of each column in the first line, as in en<tab>fr, or pass the languages",
-            path,
-            number,
-        ) from error
+        remedy = "name the language of each column in the first line, as in en<tab>fr, or pass the languages"
+        raise malformed(f"the header {shown(header)}: {error.problem}", remedy, path, number) from error
 
 
 def _canonical(languages: Sequence[str]) -> list[str]:
@@ -199,7 +187,3 @@ def _canonical(languages: Sequence[str]) -> list[str]:
             f"the language {shown(twice[0])} is there twice", remedy="name each language once", code="config.duplicate"
         )
     return columns
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

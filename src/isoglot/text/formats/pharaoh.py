@@ -70,12 +70,8 @@ def parse_links(text: str, *, file: str | Path | None = None, line: int | None =
     found = parse_gold(text, file=file, line=line)
     if found.possible:
         one, other = found.possible[0]
-        raise malformed(
-            f"'{one}?{other}' is a possible link, which only gold alignments may have",
-            "write it with a hyphen, or remove it",
-            file,
-            line,
-        )
+        problem = f"'{one}?{other}' is a possible link, which only gold alignments may have"
+        raise malformed(problem, "write it with a hyphen, or remove it", file, line)
     return found.sure
 
 

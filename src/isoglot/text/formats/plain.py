@@ -77,12 +77,8 @@ def check_sentence(line: str, path: str | Path, number: int) -> None:
     """
     check_text(line, path, number)
     if "\t" in line:
-        raise malformed(
-            f"a tab in a file with one sentence per line: {shown(line)}",
-            "if it is a table, write the column to a file of its own; else replace the tab by a blank",
-            path,
-            number,
-        )
+        remedy = "if it is a table, write the column to a file of its own; else replace the tab by a blank"
+        raise malformed(f"a tab in a file with one sentence per line: {shown(line)}", remedy, path, number)
 
 
 def check_text(line: str, path: str | Path, number: int) -> None:
@@ -96,12 +92,8 @@ def check_text(line: str, path: str | Path, number: int) -> None:
     cells = line.split("\t")
     label = next((cell for cell in cells if cell.strip() in _LABELS), None)
     if len(cells) > 2 and label is not None:
-        raise malformed(
-            f"a row of an inference table ({len(cells)} columns, one of them {shown(label)}), not text",
-            "write the column to a file of its own",
-            path,
-            number,
-        )
+        problem = f"a row of an inference table ({len(cells)} columns, one of them {shown(label)}), not text"
+        raise malformed(problem, "write the column to a file of its own", path, number)
 
 
 def write_documents(
