@@ -36,9 +36,11 @@ from isoglot.core.errors import ConfigError, shown, visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoglot.align import AlignConfig
     from isoglot.core.run import RunRecord
     from isoglot.transfer import Task
     from isoglot.transfer.experiment import Outcome
+    from isoglot.transfer.layer_maps import Bitexts
     from isoglot.transfer.map_protocol import MapTransfer
     from isoglot.transfer.shift_protocol import Choose, ShiftOutcome
     from isoglot.transfer.tasks.builtin_data import Splits
@@ -273,11 +275,26 @@ class Mapping:
                 raise ConfigError(problem, remedy=remedy, code="config.other-language")
         return found
 
-    def files(self) -> Any:  # noqa: ANN401 - a file for each language, a table, or None
-        """Files of parallel sentences."""
-        if not self.parallel:
-            return None
-        return Path(self.parallel[0]).expanduser() if is_table(self.parallel) else one_each(self.parallel, "--parallel")
+    def config(self, seed: int) -> AlignConfig:
+        """Settings of the maps."""
+        from isoglot.align import AlignConfig, make_map
+        from isoglot.core.config import build_config
+
+        found = build_config(AlignConfig, values={"method": self.method, "normalize": self.normalize, "seed": seed})
+        make_map(found)  # refuses what the method cannot do
+        return found
+
+    def bitexts(self, source: str, seed: int, output: Output, *, own_examples: bool) -> Bitexts:
+        """Sentences to fit maps from; built-in ones beside examples of the user are remarked on."""
+        from isoglot.transfer.layer_maps import Bitexts
+
+        files: Any = None
+        if self.parallel:
+            whole = is_table(self.parallel)
+            files = Path(self.parallel[0]).expanduser() if whole else one_each(self.parallel, "--parallel")
+        links = one_each(self.links, "--links") if self.links else {}
+        say = output.remark if own_examples else lambda _: None
+        return Bitexts(source, files, links, self.pairs, seed, output.progress, say)
 
 
 _MAP_LEARNING = Learning(recipe="map")
@@ -300,20 +317,16 @@ def map_(
     layers. Maps are those of isoglot align words; the bilingual model is cut at i as well, and needs none. --out gets
     result.json, result.csv, a page, and the maps that were fitted.
     """
-    from isoglot.align import AlignConfig, make_map
-    from isoglot.core.config import build_config
     from isoglot.model import load_encoder
     from isoglot.report.transfer import layer_table, map_finding, map_transfer_page
     from isoglot.transfer import find_task
-    from isoglot.transfer.layer_maps import Bitexts, maps_of_models
+    from isoglot.transfer.layer_maps import maps_of_models
     from isoglot.transfer.map_protocol import MapRun, MapTransferConfig, Models
     from isoglot.transfer.tasks.builtin_data import mapped_splits
 
     task, seed, out = find_task(name), learning.seed, learning.out
     config, load = learning.config(MapTransferConfig), partial(load_encoder, device=learning.device)
-    fitting = build_config(AlignConfig, values={"method": mapping.method, "normalize": mapping.normalize, "seed": seed})
-    make_map(fitting)
-    named = mapping.models()
+    fitting, named = mapping.config(seed), mapping.models()
     folders, given = mapping.folders(list(named)), examples.read(task)
     english, others = load(model), {code: load(where) for code, where in named.items()}
     every = [Models("monolingual", english, others)]
@@ -324,9 +337,7 @@ def map_(
     run = MapRun(task, every, *sets, config, out, parse_layers(mapping.layers), **learning.run)
     if not examples.train and run.source != "en":
         output.remark(f"training on built-in examples of {run.source}, which MODEL reads and no --other does")
-    links = one_each(mapping.links, "--links") if mapping.links else {}
-    say = output.remark if examples.train else lambda _: None
-    bitexts = Bitexts(run.source, mapping.files(), links, mapping.pairs, seed, output.progress, say)
+    bitexts = mapping.bitexts(run.source, seed, output, own_examples=bool(examples.train))
     fitted = run.fit(maps_of_models(run, folders, bitexts, fitting, output.progress))
     read = [*sets.files(), *files_of([*(mapping.parallel or ()), *(mapping.links or ())])]
     record = recorded(out, read, seed=seed, device=str(english.device), config=config, kind="in place")

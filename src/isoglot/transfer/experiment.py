@@ -159,7 +159,7 @@ class Outcome:
         words: dict[SelectionRule, str] = {
             "source dev": f"{self.languages[0]} dev",
             "oracle": "its own dev (not zero-shot)",
-            "averaged": "nobody: weights averaged",
+            "averaged": "none: weights averaged",
         }
         rows: list[list[str]] = []
         before = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from isoglot.transfer.scoring.trees import are_trees
 from isoglot.transfer.tasks.task import TaskScores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from isoglot.text.formats.conllu import Tree
 
+SentenceT = TypeVar("SentenceT")
 Attachment = Literal["uas", "las", "uas_no_punct", "las_no_punct"]
 """Heads; heads and relations; the same without punctuation."""
 Relations = Literal["universal", "full"]
@@ -120,37 +121,48 @@ def tree_score(gold: Iterable[Tree], predicted: Iterable[Tree], *, relations: Re
     Raises:
         InputError: The words differ.
     """
-    pairs = []
+    forms, name = (lambda tree: [word.form for word in tree.words]), (lambda tree: tree.value("sent_id"))
+    pairs = list(paired(gold, predicted, forms, name))
+    sides = [[pair[side].words for pair in pairs] for side in (0, 1)]
+    heads = [[[word.head for word in words] for words in side] for side in sides]
+    labels = [[[word.deprel for word in words] for words in side] for side in sides]
+    return parse_score(heads[0], labels[0], heads[1], labels[1], relations=relations)
+
+
+def paired(
+    gold: Iterable[SentenceT],
+    predicted: Iterable[SentenceT],
+    words_of: Callable[[SentenceT], Sequence[str]],
+    name_of: Callable[[SentenceT], str | None] = lambda _: None,
+) -> Iterator[tuple[SentenceT, SentenceT]]:
+    """Pairs of gold and predicted sentences with the same words.
+
+    Args:
+        gold: Gold sentences.
+        predicted: Predicted sentences.
+        words_of: Returns the words or texts of a sentence.
+        name_of: Returns the name of a sentence for error messages, if it has one.
+
+    Raises:
+        InputError: The numbers of sentences or their words differ.
+    """
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if one is None or other is None:
-            which = "gold trees" if one is None else "predicted trees"
             raise InputError(
-                f"the {which} end before sentence {number}",
+                f"the {'gold' if one is None else 'predictions'} end before sentence {number:,}",
                 remedy="give the same sentences in both",
                 code="input.line-count",
             )
-        _check_words(number, one, other)
-        pairs.append((one, other))
-    return parse_score(
-        [[word.head for word in one.words] for one, _ in pairs],
-        [[word.deprel for word in one.words] for one, _ in pairs],
-        [[word.head for word in other.words] for _, other in pairs],
-        [[word.deprel for word in other.words] for _, other in pairs],
-        relations=relations,
-    )
-
-
-def _check_words(number: int, gold: Tree, predicted: Tree) -> None:
-    name = gold.value("sent_id")
-    where = f"sentence {number}" if name is None else f"sentence {number} ({shown(name)})"
-    for place, (one, other) in enumerate(zip_longest(gold.words, predicted.words), start=1):
-        if one is None or other is None or one.form != other.form:
-            forms = [shown(word.form) if word else "nothing" for word in (one, other)]
-            raise InputError(
-                f"word {place} of {where} is {forms[0]} in the gold, {forms[1]} in the predicted trees",
-                remedy="parse the words of the gold",
-                code="input.other-data",
-            )
+        for place, words in enumerate(zip_longest(words_of(one), words_of(other)), start=1):
+            if words[0] != words[1]:
+                wanted, found = (shown(word) if word is not None else "nothing" for word in words)
+                named = f" ({shown(name)})" if (name := name_of(one)) is not None else ""
+                raise InputError(
+                    f"word {place} of sentence {number:,}{named} is {wanted} in the gold, {found} in the predictions",
+                    remedy="predict labels for the words of the gold",
+                    code="input.other-data",
+                )
+        yield one, other
 
 
 def _check_sentence(

@@ -6,17 +6,16 @@ The predictions may come from any system. Both files must have the same words in
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import counted
 from isoglot.text.formats.conllu import read_conllu
-from isoglot.transfer.scoring.attachment import Relations, tree_score
+from isoglot.transfer.scoring.attachment import Relations, paired, tree_score
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.scoring.spans import Repair, repaired
 from isoglot.transfer.tasks.tagging import Entities
-from isoglot.transfer.tasks.task import Passage, text_of
+from isoglot.transfer.tasks.task import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,48 +101,24 @@ def score_files(
             code="config.conflicting-options",
         )
     malformed = 0
-    if task.kind == "parsing":
-        try:
+    try:
+        if task.kind == "parsing":
             found = tree_score(read_conllu(gold), read_conllu(predicted, heads="any"), relations=relations)
-        except InputError as error:
-            error.file = error.file or str(predicted)
-            raise
-        scores, sentences, malformed = found.scores, len(found.counts_N6), found.no_tree
-    else:
-        expected, given = task.read(gold, language), task.read(predicted, language)
-        for number, (one, other) in enumerate(zip_longest(expected.examples, given.examples), start=1):
-            if one is None or other is None or text_of(one) != text_of(other):
-                raise _different(number, one, other, gold, predicted)
-        examples = given.examples
-        if entities:
-            proper = [replace(one, tags=tuple(repaired(one.tags))) for one in examples]
-            malformed = sum(one != other for one, other in zip(examples, proper, strict=True))
-            examples = proper if repair == "wu2020" else examples
-        scores, sentences = task.score(expected.examples, examples), len(expected)
+            scores, sentences, malformed = found.scores, len(found.counts_N6), found.no_tree
+        else:
+            pairs = list(paired(task.read(gold, language).examples, task.read(predicted, language).examples, text_of))
+            examples = [other for _, other in pairs]
+            if entities:
+                proper = [replace(one, tags=tuple(repaired(one.tags))) for one in examples]
+                malformed = sum(one != other for one, other in zip(examples, proper, strict=True))
+                examples = proper if repair == "wu2020" else examples
+            scores, sentences = task.score([one for one, _ in pairs], examples), len(pairs)
+    except InputError as error:
+        error.file = error.file or str(predicted)
+        raise
     if not sentences:
         raise InputError(
             "there are no sentences to score", remedy="give a file that is not empty", code="input.empty", file=gold
         )
     interval = estimate(scores.ratio_S2).over_sentences
     return FileScore(task.metric, scores, interval, sentences, repair if entities else None, malformed)
-
-
-def _different(number: int, one: Any, other: Any, gold: str | Path, predicted: str | Path) -> InputError:  # noqa: ANN401 - an example of any kind, or None
-    if one is None or other is None:
-        short = gold if one is None else predicted
-        return InputError(
-            f"the file ends before sentence {number:,}",
-            remedy="give the same sentences in both files",
-            code="input.line-count",
-            file=short,
-        )
-    pairs = zip_longest(text_of(one), text_of(other))
-    place, (mine, yours) = next((at, pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
-    found, wanted = (shown(part) if part is not None else "nothing" for part in (yours, mine))
-    what = "text" if isinstance(one, Passage) else "word"
-    return InputError(
-        f"sentence {number:,}, {what} {place}: {found} where the gold has {wanted}",
-        remedy="predict labels for what the gold file has",
-        code="input.other-data",
-        file=predicted,
-    )

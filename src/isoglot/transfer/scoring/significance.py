@@ -43,8 +43,6 @@ class SeedSpread:
     mean: float
     deviation: float
     """Standard deviation with n - 1; 0 for a single seed."""
-    lowest: float
-    highest: float
     seeds: int
 
 
@@ -194,7 +192,7 @@ def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
     """Mean and standard deviation of scores over seeds.
 
     >>> spread_over_seeds([70.0, 72.0])
-    SeedSpread(mean=71.0, deviation=1.4142135623730951, lowest=70.0, highest=72.0, seeds=2)
+    SeedSpread(mean=71.0, deviation=1.4142135623730951, seeds=2)
 
     Raises:
         InputError: There is none.
@@ -202,7 +200,7 @@ def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
     if not scores:
         raise InputError("no seed has a score", remedy="give at least one", code="input.empty")
     deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
-    return SeedSpread(statistics.fmean(scores), deviation, min(scores), max(scores), len(scores))
+    return SeedSpread(statistics.fmean(scores), deviation, len(scores))
 
 
 # --- draws ---
