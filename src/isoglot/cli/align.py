@@ -72,7 +72,14 @@ LinksFile = Annotated[
     ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
-_COUNT = "--sentences"
+
+
+def _count(which: str, builtin: int) -> Any:  # noqa: ANN401 - an option
+    """The option ``--sentences``, with the default number of built-in ones."""
+    text = f"{which}. Default: {builtin:,} built-in ones, or all of files."
+    return typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help=text)
+
+
 MAP_OPTIONS = {
     "ridge": "penalty=1.0",
     "cca": "components=None, penalty=0.0",
@@ -240,13 +247,7 @@ class BitextOptions:
     langs: Langs = None
     sentences: Annotated[
         int | None,
-        typer.Option(
-            _COUNT,
-            metavar="N",
-            min=2,
-            max=1_000_000,
-            help="The first N. Default: 10,000 built-in ones, or all of files.",
-        ),
+        _count("The first N", 10_000),
     ] = None
 
     def source(self, *, test: list[str] | None = None, **more: Any) -> BitextSource:  # noqa: ANN401 - its other fields
@@ -268,13 +269,7 @@ class MappedBitextOptions(BitextOptions):
 
     sentences: Annotated[
         int | None,
-        typer.Option(
-            _COUNT,
-            metavar="N",
-            min=2,
-            max=1_000_000,
-            help="The first N to learn from. Default: 2,000 built-in ones, or all of files.",
-        ),
+        _count("The first N to learn from", 2000),
     ] = None
     test_parallel: Annotated[
         list[str] | None,
@@ -663,7 +658,6 @@ def links(
 
     from isoglot.align.words.linking import LAYERS, link_bitext, link_files, open_aligner
     from isoglot.align.words.word_aligner import aligner_path
-    from isoglot.model import load_encoder
     from isoglot.report.alignment import choice_in_words, link_layers_page, links_shown
 
     out, device = to.out, to.device
@@ -683,12 +677,11 @@ def links(
         recorded(out, read, seed=to.seed, config=config if known is None else known.config, device="cpu") as run,
         TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch,
     ):
-        fitted = None if known is not None or encoder.model is None else load_encoder(encoder.model, device=device)
         found = link_bitext(
             given,
             config,
-            encoder=fitted,
-            model=_named(encoder.model),
+            encoder=encoder.model,
+            device=device,
             aligner=known,
             dev=dev,
             method=method,
@@ -784,12 +777,6 @@ def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
     from isoglot.text.formats.word_vectors import is_vec, read_vectors
 
     return read_vectors(Path(name).expanduser()) if is_vec(name) else _encoder(name, device)
-
-
-def _named(model: str | None) -> str:
-    """A model as an aligner's file names it: its whole path, if it is a folder."""
-    path = Path(model or "").expanduser()
-    return str(path.resolve()) if model and path.is_dir() else model or ""
 
 
 def _need(options: Mapping[str, object], missing: str, remedy: str) -> None:

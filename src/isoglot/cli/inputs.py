@@ -329,24 +329,6 @@ def two_sides(
     return (codes[0], codes[1]), files or table
 
 
-def one_bitext(parallel: list[str] | None, langs: str | None) -> tuple[tuple[str, str], dict[str, Path] | Path]:
-    """The languages, and the files or the table of ``--parallel``; none where they are built in.
-
-    Raises:
-        ConfigError: Neither is named, and as for :func:`two_sides`.
-        InputError: The table names no languages.
-    """
-    if parallel:
-        return two_sides(parallel, "--parallel", langs)
-    if langs is None:
-        raise ConfigError(
-            "--parallel is missing",
-            remedy="give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
-            code="config.missing-option",
-        )
-    return two_langs(langs), {}
-
-
 def two_bitexts(
     parallel: list[str] | None, test: list[str] | None, langs: str | None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
@@ -355,7 +337,7 @@ def two_bitexts(
     Of a table to score on, the languages are those that are learned from.
 
     Raises:
-        ConfigError: The options do not go together, and as for :func:`one_bitext`.
+        ConfigError: The options do not go together, or as for :func:`two_sides`.
         InputError: A table names no languages.
     """
     if test and not parallel:
@@ -364,7 +346,13 @@ def two_bitexts(
             remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
             code="config.missing-option",
         )
-    languages, files = one_bitext(parallel, langs)
+    if not parallel and langs is None:
+        raise ConfigError(
+            "--parallel is missing",
+            remedy="give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
+            code="config.missing-option",
+        )
+    languages, files = two_sides(parallel, "--parallel", langs) if parallel else (two_langs(langs or ""), {})
     if not test:
         return languages, files, {}
     others, tests = two_sides(test, "--test-parallel", languages if is_table(test) else None)

@@ -31,6 +31,7 @@ from isoglot.core.files import write_json, write_text
 from isoglot.core.progress import SILENT
 from isoglot.core.table import Table
 from isoglot.languages.builtin import builtin_provenance
+from isoglot.model import load_encoder
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.text.formats.dictionary import write_dictionary
 from isoglot.text.formats.lines import line_writer
@@ -278,8 +279,8 @@ def link_bitext(
     source: BitextSource,
     config: WordAlignConfig | EncoderLinksConfig | None = None,
     *,
-    encoder: EncoderLike | None = None,
-    model: str = "",
+    encoder: EncoderLike | str | None = None,
+    device: str = "auto",
     aligner: Aligner | None = None,
     dev: BitextSource | None = None,
     method: Symmetry | None = None,
@@ -292,8 +293,9 @@ def link_bitext(
     Args:
         source: The sentence pairs, with gold links to score on if there are any.
         config: Settings of the aligner: :class:`EncoderLinksConfig` with an encoder.
-        encoder: Link by its vectors. Default: a statistical model is trained on the pairs.
-        model: Name or folder of the encoder.
+        encoder: Link by the vectors of an encoder, or of that with this name or folder, which the aligner then records.
+            Default: a statistical model is trained on the pairs.
+        device: Where an encoder is opened that is named.
         aligner: An aligner that is ready, instead of fitting one.
         dev: Pairs with gold links on which the encoder's layer is chosen; built-in ones if ``source`` is built in.
         method: Symmetrization. Default: that of the aligner.
@@ -316,13 +318,13 @@ def link_bitext(
         leaked = 0 if right is None or known is None else _leaked(tried, pairs, allow=allow_leak)
         sure, possible = (None, None) if known is None else _sure_and_possible(known)
         made = fit_encoder_aligner(
-            encoder,
+            load_encoder(encoder, device=device) if isinstance(encoder, str) else encoder,
             tried,
             sure,
             config if isinstance(config, EncoderLinksConfig) else None,
             possible=possible,
             languages=source.languages,
-            model=model,
+            model=_whole_path(encoder) if isinstance(encoder, str) else "",
             scratch=scratch,
             progress=progress,
         )
@@ -342,6 +344,11 @@ def link_bitext(
         scores=None if right is None else score_links(links, *_sure_and_possible(right)),
         leaked=leaked,
     )
+
+
+def _whole_path(model: str) -> str:
+    path = Path(model).expanduser()
+    return str(path.resolve()) if path.is_dir() else model
 
 
 def _sure_and_possible(gold: Sequence[GoldLinks]) -> tuple[list[Links], list[Links]]:
