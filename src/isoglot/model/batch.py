@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, check_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,13 +113,7 @@ def check_room(vocabulary: Vocabulary, length: int) -> None:
     Raises:
         ConfigError: The length is too small.
     """
-    least = vocabulary.layout.size + 1
-    if length < least:
-        raise ConfigError(
-            f"a length of {length} leaves no room for a token",
-            remedy=f"give {least} or more",
-            code="config.invalid-value",
-        )
+    check_range("length", length, vocabulary.layout.size + 1)
 
 
 def first_places(vocabulary: Vocabulary, sizes_B: np.ndarray, width: int) -> np.ndarray:

@@ -56,8 +56,7 @@ def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
         ConfigError: The step is not between 0 and 1.
         InputError: An entry is not finite, or beyond 2 ** 127.
     """
-    if not 0 < step <= 1:
-        raise _no_step(step)
+    _check_step(step)
     with np.errstate(over="ignore"):  # what overflows float32 becomes infinite and is refused
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
     if not (np.abs(exact_RD) <= _TOO_LARGE).all():
@@ -82,10 +81,10 @@ def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
     return numbers_RD, exponents_R.astype(np.int8)
 
 
-def _no_step(step: float) -> ConfigError:
-    return ConfigError(
-        f"a step of {step}", remedy=f"give a share of a row's spread such as {STEP:.3g}", code="config.invalid-value"
-    )
+def _check_step(step: float) -> None:
+    if not 0 < step <= 1:
+        remedy = f"give a share of a row's spread such as {STEP:.3g}"
+        raise ConfigError(f"a step of {step}", remedy=remedy, code="config.invalid-value")
 
 
 def _even(numbers_RD: np.ndarray) -> np.ndarray:
@@ -115,9 +114,7 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapp
     """
     from safetensors.torch import save
 
-    if not 0 < step <= 1:
-        raise _no_step(step)
-
+    _check_step(step)
     tensors: dict[str, torch.Tensor] = {}
     for name, given in weights.items():
         tensor = given.detach().cpu().contiguous()

@@ -30,7 +30,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, check_range
+from isoglot.core.errors import check_range
 from isoglot.pretrain.code_switching_table import (
     ALONE,
     BARE,
@@ -108,12 +108,7 @@ class DeviceSwitcher:
     ) -> None:
         check_range("rate", rate, 0, 1)
         check_range("cap", cap, 0, 1)
-        if not 1 <= length <= window < 1 << _PLACE_BITS:
-            raise ConfigError(
-                f"rows of {length} ids cannot be read from a window of {window}",
-                remedy=f"use a window at least as long as the row and below {1 << _PLACE_BITS:,}",
-                code="config.invalid-value",
-            )
+        check_range("window", window, max(1, length), (1 << _PLACE_BITS) - 1)
         self.language, self.window, self.length = table.language, window, length
         self._rate, self._cap = round(rate * 2**RATE_BITS), round(cap * 2**CAP_BITS)
 

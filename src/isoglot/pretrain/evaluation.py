@@ -15,7 +15,7 @@ import torch
 from pydantic import Field
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import check_name
 from isoglot.pretrain.masking import IGNORED, Masker
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ class Dev:
         self.world = world
         self.batch = max(1, batch.size // (world.size * batch.gradient_accumulation))
         self.best_by = evaluation.best_by or ("en" if "en" in shards else next(iter(shards)))
-        if self.best_by not in shards:
-            raise ConfigError(
-                f"evaluation.best_by is {self.best_by!r}, and there are no shards of it",
-                remedy=nearest_name(self.best_by, shards),
-                code="config.unknown-name",
-            )
+        check_name("language in evaluation.best_by", self.best_by, shards)
         if evaluation.masking_rate is not None:
             masking = masking.model_copy(update={"rate": evaluation.masking_rate})
         self.masker = Masker.for_vocabulary(masking, vocabulary, shards, seed=MASK_SEED, device=world.device)

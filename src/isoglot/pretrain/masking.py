@@ -22,7 +22,7 @@ import torch
 from pydantic import Field, model_validator
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.pretrain.counter_rng import LARGEST, below, draws, high, step_key, stream
 
 if TYPE_CHECKING:
@@ -279,12 +279,7 @@ class Masker:
 
     def _seen(self, targets_BK: Tensor, draws_BN: Tensor, language: str) -> Tensor:
         """What stands at the masked positions: the mask, the word itself, or a random one."""
-        if language not in self.pools:
-            raise ConfigError(
-                f"no masking for language {shown(language)}",
-                remedy=nearest_name(language, self.pools),
-                code="config.unknown-name",
-            )
+        check_name("language", language, self.pools)
         pool_N = self.pools[language]
         count = targets_BK.shape[1]
         random_BK = pool_N[below(draws_BN[:, count:], len(pool_N))]

@@ -24,7 +24,7 @@ import torch
 from pydantic import Field
 
 from isoglot.core.config import Config
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import ConfigError, check_name, check_range
 from isoglot.pretrain.counter_rng import below, permuted, step_key, stream
 from isoglot.vocab.shards import Shards, Split, file_name
 
@@ -71,10 +71,7 @@ class TextConfig(Config):
             found: dict[str, int | None] = dict.fromkeys(there, self.tokens)
         else:
             for code in self.tokens:
-                if code not in there:
-                    raise ConfigError(
-                        f"text.tokens names {code!r}", remedy=nearest_name(code, there), code="config.unknown-name"
-                    )
+                check_name("language in text.tokens", code, there)
             found = {code: self.tokens.get(code) for code in there}
         for code, limit in found.items():
             if limit is not None and limit > there[code]:
@@ -129,13 +126,7 @@ class Rows:
         separator: Separator = "none",
         windows: Windows = "stream",
     ) -> None:
-        if length <= layout.size:
-            least = layout.size + 1
-            raise ConfigError(
-                f"a row of {length} tokens has no room for text",
-                remedy=f"give a length of at least {least}",
-                code="config.invalid-value",
-            )
+        check_range("length", length, layout.size + 1)
         self.shards, self.length, self.split, self.seed, self.ahead = shards, length, split, seed, ahead
         self.device = torch.device(device)
         self.text = length - layout.size

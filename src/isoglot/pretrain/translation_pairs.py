@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.pretrain.counter_rng import draws, high, permuted, step_key, stream
 from isoglot.text.cleaning.processing import check_as_written
@@ -131,12 +131,7 @@ class Pairs:
             for name, text in row.items():
                 if name not in columns:
                     code = language_code(name)
-                    if code not in sentences:
-                        raise ConfigError(
-                            f"parallel text in {shown(code)}, which is not a language of the run",
-                            remedy=nearest_name(code, codes),
-                            code="config.unknown-name",
-                        )
+                    check_name("language of parallel text", code, codes)
                     columns[name] = codes.index(code), sentences[code]
                 if text and not text.isspace():
                     language, found = columns[name]

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, InputError, check_name, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places, to_device
 
@@ -143,12 +143,7 @@ def row_length(encoder: EncoderLike, length: int | None) -> int:
     """
     if length is None:
         return min(encoder.max_length, LENGTH)
-    if length > encoder.max_length:
-        raise ConfigError(
-            f"length = {length} exceeds the encoder's maximum",
-            remedy=f"set at most {encoder.max_length}",
-            code="config.invalid-value",
-        )
+    check_range("length", length, 1, encoder.max_length)
     return length
 
 
@@ -160,10 +155,7 @@ def batch_budget(encoder: EncoderLike, batch_tokens: int | None) -> int:
     """
     if batch_tokens is None:
         return _CORE_TOKENS if encoder.device.type == "cpu" else _DEVICE_TOKENS
-    if batch_tokens < 1:
-        raise ConfigError(
-            f"batch_tokens = {batch_tokens} is too small", remedy="give 1 or more", code="config.invalid-value"
-        )
+    check_range("batch_tokens", batch_tokens, 1)
     return batch_tokens
 
 

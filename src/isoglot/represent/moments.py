@@ -17,6 +17,7 @@ import torch
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
+from isoglot.represent.representations import no_layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -136,11 +137,7 @@ class LanguageMoments:
 
     def _at(self, layer: int) -> int:
         if layer not in self.layers:
-            raise ConfigError(
-                f"layer {layer} is not available",
-                remedy=f"choose one of {', '.join(map(str, self.layers))}",
-                code="config.unknown-layer",
-            )
+            raise no_layer(layer, self.layers)
         return self.layers.index(layer)
 
     def save(self, path: str | Path) -> None:
@@ -209,13 +206,9 @@ class LanguageStatistics:
                 before.
             InputError: A row is not finite.
         """
-        missing = [layer for layer in self.layers if layer not in batch]
-        if missing:
-            raise ConfigError(
-                f"the batch has no layer {missing[0]}",
-                remedy="give every batch the same layers",
-                code="config.unknown-layer",
-            )
+        for layer in self.layers:
+            if layer not in batch:
+                raise no_layer(layer, batch)
         rows = {layer: _float64(batch[layer]) for layer in self.layers}
         counts = [len(rows_ND) for rows_ND in rows.values()]
         if any(rows_ND.dim() != 2 for rows_ND in rows.values()) or min(counts) != max(counts):

@@ -15,7 +15,7 @@ from isoglot.represent.array_files import ArrayShape, ArrayWriter, check_same, r
 from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from isoglot.represent.array_files import Check, Header
 
@@ -93,11 +93,7 @@ class Representations:
         depth = int(self.header.get("depth", max(self._arrays)))
         number = layer + depth + 1 if layer < 0 else layer
         if number not in self._arrays:
-            raise ConfigError(
-                f"layer {layer} is not available",
-                remedy=f"choose one of {', '.join(map(str, self.layers))}",
-                code="config.unknown-layer",
-            )
+            raise no_layer(layer, self.layers)
         return self._arrays[number]
 
     def sentence(self, number: int, layer: int) -> np.ndarray:
@@ -195,6 +191,12 @@ class Representations:
         found.offsets = None if found.offsets is None else np.array(found.offsets)
         found.counts = None if found.counts is None else np.array(found.counts)
         return found
+
+
+def no_layer(layer: int, there: Iterable[int]) -> ConfigError:
+    """Error for a layer that is not available."""
+    remedy = f"choose one of {', '.join(map(str, there))}"
+    return ConfigError(f"layer {layer} is not available", remedy=remedy, code="config.unknown-layer")
 
 
 def layer_name(layer: int) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import InputError, check_range, shown
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import Method, Words, split_words, word_method
 from isoglot.text.formats.plain import read_sentence_lines
@@ -126,8 +126,7 @@ def in_chunks(sentences: Sentences, kind: Kind, size: int, *, skip: int = 0) -> 
     Raises:
         ConfigError: The chunk size is less than 1.
     """
-    if size < 1:
-        raise ConfigError(f"chunk = {size} is too small", remedy="give 1 or more", code="config.invalid-value")
+    check_range("chunk", size, 1)
     found = islice(read_sentences(sentences, kind), skip * size, None)
     while chunk := list(islice(found, size)):
         yield chunk

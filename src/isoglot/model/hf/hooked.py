@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, nearest_name, one_line, shown
+from isoglot.core.errors import ConfigError, check_name, one_line
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 from isoglot.model.batch import in_second_text
@@ -248,13 +248,8 @@ class HookedEncoder(EncoderLike, nn.Module):
         Raises:
             ConfigError: The model lacks the language, or none is named.
         """
-        if self._languages and code not in self._languages:
-            problem = "none is named" if code is None else f"none for {shown(code)}"
-            raise ConfigError(
-                f"the model has language embeddings, and {problem}",
-                remedy=nearest_name(code or "", self._languages),
-                code="config.unknown-name",
-            )
+        if self._languages:
+            check_name("language", code or "", self._languages)
 
     def token_table(self, language: str | None = None) -> TokenTable:
         """Return the input embeddings of the model."""

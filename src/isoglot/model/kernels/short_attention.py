@@ -16,15 +16,12 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from isoglot.model.kernels.dropout import mixed
-
-if TYPE_CHECKING:
-    from typing import Any
 
 HAS_TRITON = find_spec("triton") is not None
 """Whether the kernels can be compiled at all."""
@@ -239,26 +236,13 @@ _forward.register_fake(lambda qkv, *_: _empty(qkv))
 _backward.register_fake(lambda qkv, *_: torch.empty_like(qkv, memory_format=torch.contiguous_format))
 
 
-class _Context(Protocol):
-    """What torch keeps between the two directions."""
-
-    dropout: float
-    saved_tensors: tuple[Tensor, ...]
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None: ...
-
-    def set_materialize_grads(self, value: bool) -> None: ...
-
-
-def _save(
-    ctx: _Context, inputs: tuple[Tensor, float, Tensor | None, Tensor | None], output: tuple[Tensor, Tensor]
-) -> None:
+def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401 - torch's context
     qkv, ctx.dropout, key, turn = inputs
     ctx.set_materialize_grads(False)  # nobody asks for the gradient of the sums
     ctx.save_for_backward(qkv, *output, key, turn)
 
 
-def _gradient(ctx: _Context, grad: Tensor, _: Tensor | None) -> tuple[Tensor, None, None, None]:
+def _gradient(ctx: Any, grad: Tensor, _: Tensor | None) -> tuple[Tensor, None, None, None]:  # noqa: ANN401
     qkv, seen, sums, key, turn = ctx.saved_tensors
     return torch.ops.isoglot.short_attention_backward(qkv, seen, sums, grad, ctx.dropout, key, turn), None, None, None
 
