@@ -42,13 +42,13 @@ def _mean(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor, power: float = 1.0) 
 
 
 def _weighted_mean(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """The mean with weights that grow: the first token counts once, the second twice."""
+    """Mean with weights that grow with the position: 1 for the first token, 2 for the second."""
     weights_BT1 = mask_BT1.cumsum(dim=1) * mask_BT1
     return (hidden_BTD * weights_BT1).sum(dim=1) / weights_BT1.sum(dim=1).clamp(min=1e-9)
 
 
 def _token(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor, *, last: bool) -> torch.Tensor:
-    """The first or the last token that is no padding."""
+    """The first or the last token that is not padding."""
     order_BT = torch.arange(1, mask_BT1.shape[1] + 1, device=mask_BT1.device) * mask_BT1[..., 0]
     order_BT = order_BT if last else torch.where(order_BT > 0, -order_BT, -torch.inf)
     at_B = order_BT.argmax(dim=1)
@@ -68,14 +68,14 @@ _POOLS: dict[str, tuple[str, Pool]] = {
 
 @dataclass(frozen=True)
 class SentenceHead:
-    """What makes a sentence's vector of its last hidden states.
+    """Modules that compute a sentence vector from the last hidden states.
 
     Args:
-        pools: How tokens become one vector; several stand side by side.
-        layers: What comes after: a weight (E x D), a bias and an activation each, or None: the length becomes 1.
-        transformer: The folder of the encoder, inside.
-        length: Tokens of a sentence at most; None: as many as the encoder takes.
-        steps: The modules in words.
+        pools: How tokens are pooled; several poolings are concatenated.
+        layers: The modules after it: weight (E x D), bias and activation of a dense layer, or None to normalize.
+        transformer: Subfolder of the encoder.
+        length: Maximum number of tokens; None: the encoder's.
+        steps: Descriptions of the modules.
     """
 
     pools: tuple[str, ...]

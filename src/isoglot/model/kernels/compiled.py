@@ -1,4 +1,4 @@
-"""A module compiled by torch, every shape it meets for itself."""
+"""Compilation of modules by torch, separately for every input shape."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _FUSED_REDUCTIONS = (
 def compiled(
     module: torch.nn.Module, *, dynamic: bool | None = False, narrow: bool = False
 ) -> Callable[..., torch.Tensor]:
-    """A module that torch compiles when it first meets a shape.
+    """Compile a module when it is first called with a shape.
 
     Args:
-        module: What gives a tensor, such as a loss.
-        dynamic: Whether shapes that differ share what is compiled, for where they are too many; None: torch decides.
-        narrow: Whether its norms are over at most 512 numbers. Their backward pass is then compiled as two kernels: as
-            one, torch 2.11 gives it tiles that do not fit the registers, and it takes more than twice as long.
+        module: A module that returns a tensor, such as a loss.
+        dynamic: Whether different shapes share the compiled code, if there are too many; None: torch decides.
+        narrow: Whether its norms are over at most 512 dimensions. Their backward pass is then compiled as two kernels:
+            as one, torch 2.11 chooses tiles that do not fit the registers, and it takes more than twice as long.
     """
     from torch._dynamo import config as limits
     from torch._inductor import config as inductor
 
-    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # as it was called once
+    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # its name in older versions
     setattr(limits, name, max(_MOST_SHAPES, getattr(limits, name)))
     options: dict[str, str | int | bool | Callable[..., Any]] | None = None
     if narrow and hasattr(inductor.triton, _FUSED_REDUCTIONS) and BACKEND == "inductor":

@@ -1,8 +1,8 @@
-"""Dropout that costs little in compiled code: what is dropped is a hash of the place and of one draw.
+"""Fast dropout for compiled code: the mask is a hash of the position and of one random number.
 
-torch's own runs ten rounds of Philox for every number, which on a fast GPU takes longer than reading and writing it;
-a hash of 32 bits (two products, three shifts) is hidden behind the memory. The draw comes from torch's generator, so
-a seed decides everything, as it does there. What compiled code drops differs from what plain code drops.
+torch's dropout runs ten rounds of Philox for every element, which on a fast GPU takes longer than reading and writing
+it; a 32-bit hash (two products, three shifts) is hidden behind the memory traffic. The random number comes from torch's
+generator, so the seed decides everything. Compiled and eager code drop different elements.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _SECOND = 0xC2B2AE35 - 2**32
 
 
 class Dropout(nn.Module):
-    """Sets a share of numbers to 0 in training and makes the others larger by as much.
+    """Set elements to 0 with a probability in training, and scale the others up.
 
     Args:
-        rate: The share.
+        rate: The probability.
     """
 
     def __init__(self, rate: float) -> None:
@@ -27,7 +27,7 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The numbers that are left, and zeros."""
+        """Apply dropout."""
         if not self.training or not self.rate:
             return x
         if not torch.compiler.is_compiling():  # a dozen small operations would take longer than torch's one
@@ -37,13 +37,13 @@ class Dropout(nn.Module):
 
 
 def kept(x: torch.Tensor, key: torch.Tensor, rate: float) -> torch.Tensor:
-    """Which numbers of a tensor stay: True with probability 1 - rate, by place and key (int32) alone."""
+    """Mask of the elements that stay: True with probability 1 - rate, a function of position and key (int32)."""
     places = torch.arange(x.numel(), dtype=torch.int32, device=x.device).view(x.shape)
     return mixed(places ^ key) >= round(rate * 2**32) - 2**31
 
 
 def mixed(h: torch.Tensor) -> torch.Tensor:
-    """A bijection of int32 in which every bit reaches every bit (the finaliser of MurmurHash3)."""
+    """Bijection of int32 in which every input bit affects every output bit (the finalizer of MurmurHash3)."""
     h = (h ^ (h >> 16 & 0xFFFF)) * _FIRST
     h = (h ^ (h >> 13 & 0x7FFFF)) * _SECOND
     return h ^ (h >> 16 & 0xFFFF)

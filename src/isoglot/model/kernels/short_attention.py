@@ -70,13 +70,13 @@ BACKWARD = {
 def short_attention(
     qkv: Tensor, heads: int, *, dropout: float = 0.0, key: Tensor | None = None, turn: Tensor | None = None
 ) -> Tensor:
-    """What every token sees of all tokens of its row: B x T x HE. The kernels where they can run, else plain torch.
+    """Self-attention over short rows (B x T x HE), by the kernels where they can run, else in plain torch.
 
     Args:
         qkv: Queries, keys and values as the projection gives them: B x T x 3HE, or B x T x 3 x H x E.
-        heads: How many heads (H).
-        dropout: The share of probabilities set to 0; the others grow by as much.
-        key: What decides which: a whole number (int32, no dimensions) on the same device. Drawn if None.
+        heads: Number of heads (H).
+        dropout: Dropout probability of the attention probabilities.
+        key: Seed of the dropout mask (int32, 0-dim) on the same device; None: drawn.
         turn: Cosines and sines of :func:`isoglot.model.blocks.rotation`, 2 x T x E (or their first half, 2 x T x E/2).
 
     >>> qkv = torch.randn(2, 5, 3 * 4 * 32, generator=torch.Generator().manual_seed(0))
@@ -95,7 +95,7 @@ def short_attention(
 
 
 def is_supported(qkv: Tensor, heads: int, turn: Tensor | None = None) -> bool:
-    """Whether the kernels take such a tensor: a GPU from Hopper on with Triton, 16 bits, a known shape."""
+    """Whether the kernels support a tensor: Hopper or later with Triton, 16 bits, a known shape."""
     tokens, size = qkv.shape[1], math.prod(qkv.shape[2:]) // (3 * heads)
     return (
         HAS_TRITON
@@ -110,7 +110,7 @@ def is_supported(qkv: Tensor, heads: int, turn: Tensor | None = None) -> bool:
 def plain_attention(
     qkv: Tensor, heads: int, *, dropout: float = 0.0, key: Tensor | None = None, turn: Tensor | None = None
 ) -> Tensor:
-    """The twin of the kernels in plain torch: the same numbers but for rounding, the same dropout for the same key."""
+    """Plain torch equivalent of the kernels: equal up to rounding, with the same dropout for the same key."""
     B, T = qkv.shape[:2]
     q_BHTE, k_BHTE, v_BHTE = qkv.reshape(B, T, 3, heads, -1).permute(2, 0, 3, 1, 4)
     if turn is not None:
@@ -211,7 +211,7 @@ def _tiles(table: dict[int, Tiles], qkv: Tensor) -> Tiles:
 
 
 def _known(qkv: Tensor, dropout: float, turn: Tensor | None) -> dict[str, Any]:
-    """What both kernels are told alike."""
+    """Arguments that both kernels have in common."""
     _, T, _, H, E = qkv.shape
     return {
         "plane": 0 if turn is None else turn.stride(0),
