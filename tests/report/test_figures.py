@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,10 +17,10 @@ from isoglot.model.plan import NAMES, SharingPlan
 from isoglot.report.figures import Bar, Figure, Line, bars, heat_map, lines, plan_figure, plan_in_words, scatter
 from isoglot.report.figures.charts import spread
 from isoglot.report.figures.theme import fitted
-from isoglot.report.rendering import Style, can_render, render_folder, rendered, save_figure, styled
+from isoglot.report.rendering import Style, render_folder, rendered, save_figure, styled
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m \udc9b & 'x'"
-needs_vl_convert = pytest.mark.skipif(not can_render(), reason="vl-convert is not installed")
+needs_vl_convert = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert is not installed")
 
 
 def every_figure(name: str = "a") -> dict[str, Figure]:

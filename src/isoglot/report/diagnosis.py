@@ -372,10 +372,7 @@ def _method(checkup: Checkup) -> Section:
         )
         + f"Layers are said to be as good where a paired test puts them within {100 * MARGIN:.0f} points."
     )
-    return Section(
-        title="How this was measured",
-        body=[said, how, *small],
-    )
+    return Section(title="How this was measured", body=[said, how, *small])
 
 
 def _short(model: str) -> str:

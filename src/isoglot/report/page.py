@@ -94,7 +94,7 @@ class Page:
             .get_template("page.html")
             .render(
                 page=self,
-                script=_markup(_vega().replace("</script", r"<\/script")) if inline else None,
+                script=markup(_vega().replace("</script", r"<\/script")) if inline else None,
                 drawing=bool(figures),
                 names={id(one): name for kind in ("figure", "table") for name, one in self._named(kind)},
                 saved=not inline,
@@ -177,11 +177,6 @@ def _walk(body: Sequence[Block]) -> Iterator[Figure | Table]:
             yield block
 
 
-def markup(text: str) -> Markup:
-    """HTML that was made here; everything in it that was read must have been escaped."""
-    return _markup(text)
-
-
 def escape(text: str) -> str:
     """Text for HTML, whatever it contains; control characters become visible.
 
@@ -207,13 +202,13 @@ def _templates() -> Environment:
         finalize=lambda value: visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     made.globals |= {
-        "style": _markup((_HERE / "templates" / "style.css").read_text("utf-8")),
-        "code": _markup((_HERE / "templates" / "page.js").read_text("utf-8")),
+        "style": markup((_HERE / "templates" / "style.css").read_text("utf-8")),
+        "code": markup((_HERE / "templates" / "page.js").read_text("utf-8")),
         "theme": _script_json({"config": config(pages=True), "ramp": RAMP}),
         "kind_of": _kind_of,
         "ident": id,
         "spec_of": lambda figure: _script_json({"description": visible(figure.title), **figure.spec}),
-        "table_of": lambda table: _markup(table.html()),
+        "table_of": lambda table: markup(table.html()),
     }
     return made
 
@@ -227,10 +222,11 @@ def _kind_of(block: Block) -> str:
 def _script_json(value: Any) -> Markup:  # noqa: ANN401 - whatever JSON can hold
     """JSON inside a script element: nothing in it can end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return _markup(text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026"))
+    return markup(text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026"))
 
 
-def _markup(text: str) -> Markup:
+def markup(text: str) -> Markup:
+    """HTML that was made here; everything in it that was read must have been escaped."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - made from escaped parts

@@ -161,13 +161,6 @@ def _read(spec: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - a Figure
     return Figure(name=name, spec=bare, title=title.get("text", name), caption=title.get("subtitle", ""))
 
 
-def can_render() -> bool:
-    """Whether vl-convert is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("vl_convert") is not None
-
-
 def render_folder(folder: Path, kind: Format, style: Style = Style()) -> Iterator[Path]:  # noqa: B008 - frozen
     """Draw every figure whose specification is in a result folder; yields the files.
 

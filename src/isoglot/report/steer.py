@@ -216,10 +216,7 @@ def sweep_page(
         *_over_alpha(sweeps),
         Section(
             title="BLEU-1 and convert rates in the layout of the second paper’s Table 2",
-            body=[
-                f"{_INTERVALS} {about_paper(sweeps, depth)}",
-                _beside(table_2(sweeps, depth), ways, "Table 2"),
-            ],
+            body=[f"{_INTERVALS} {about_paper(sweeps, depth)}", _beside(table_2(sweeps, depth), ways, "Table 2")],
         ),
         Section(title="Outputs", body=examples),
         Section(

@@ -27,14 +27,7 @@ from isoglot.study.tables.emergence_curves import (
 from isoglot.study.tables.layer_tables import MEASURES, layer_curves, similarity_curves
 from isoglot.study.tables.paper_comparison import ANCHORS, TASKS, arm_losses, loss_table, paper_table
 from isoglot.study.tables.results import TASKS as SCORED
-from isoglot.study.tables.results import (
-    about_study,
-    facts_table,
-    file_table,
-    result_tables,
-    run_table,
-    study_verdicts,
-)
+from isoglot.study.tables.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -279,10 +272,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Section | None:
     named = f"{_count(len(rest), 'claim')} that this study has no numbers for: {', '.join(c.claim for c in rest)}"
     return Section(
         title=verdict_finding(verdicts),
-        body=[
-            Filtered(verdict_table(run)) if run else None,
-            Folded(named, [verdict_table(rest)]) if rest else None,
-        ],
+        body=[Filtered(verdict_table(run)) if run else None, Folded(named, [verdict_table(rest)]) if rest else None],
     )
 
 

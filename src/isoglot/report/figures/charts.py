@@ -155,34 +155,16 @@ def lines(
         {"mark": {"type": "line", "clip": True}, "encoding": {"y": value, "opacity": hover}},
     ]
     marks = {"type": "point", "filled": True, "size": 36 if len(xs) <= _MOST_POINTS * len(names) else 0, "opacity": 1}
-    layers.append(
-        {
-            "mark": marks,
-            "params": [
-                {
-                    "name": "hover",
-                    "select": {
-                        "type": "point",
-                        "fields": ["s"],
-                        "on": "pointerover",
-                        "clear": "pointerout",
-                        "nearest": True,
-                    },
-                }
-            ],
-            "encoding": {"y": value, "tooltip": tips, "opacity": hover},
-        }
-    )
+    point = {"type": "point", "fields": ["s"], "on": "pointerover", "clear": "pointerout", "nearest": True}
+    encoding = {"y": value, "tooltip": tips, "opacity": hover}
+    layers.append({"mark": marks, "params": [{"name": "hover", "select": point}], "encoding": encoding})
     several = len(names) > 1
     if several and not frames:
         layers.append(_end_labels(given, (low, high), scale_y, height))
     spec: dict[str, Any] = {
         "data": {"values": rows},
         "height": height,
-        "encoding": {
-            "x": place,
-            **_series(given, names, ordered=ordered),
-        },
+        "encoding": {"x": place, **_series(given, names, ordered=ordered)},
         "layer": layers,
     }
     about: dict[str, Any] = {"label": max(map(len, names), default=0)} if several else {}
@@ -212,12 +194,7 @@ def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> di
     dashes = [list(DASHES[0 if ordered else at % len(DASHES)]) for at in range(len(names))]
     return {
         "color": {"field": "s", "type": "nominal", "scale": color, "legend": None},
-        "strokeDash": {
-            "field": "s",
-            "type": "nominal",
-            "scale": {"domain": domain, "range": dashes},
-            "legend": None,
-        },
+        "strokeDash": {"field": "s", "type": "nominal", "scale": {"domain": domain, "range": dashes}, "legend": None},
     }
 
 
@@ -297,11 +274,7 @@ def _framed(spec: dict[str, Any], frames: Sequence[str]) -> dict[str, Any]:
     for layer in spec["layer"]:
         if "data" not in layer:
             layer["transform"] = [{"filter": "datum.f == moment"}, *layer.get("transform", [])]
-    return {
-        **spec,
-        "params": [{"name": "moment", "value": last, "bind": bound}],
-        "layer": [*spec["layer"], shown],
-    }
+    return {**spec, "params": [{"name": "moment", "value": last, "bind": bound}], "layer": [*spec["layer"], shown]}
 
 
 # --- bars ---
@@ -507,10 +480,7 @@ def heat_map(
     spec = {
         "data": {"values": cells},
         "height": {"step": tall},
-        "encoding": {
-            "x": _ordinal("c", columns, x, axis | narrow),
-            "y": _ordinal("r", rows, y, axis),
-        },
+        "encoding": {"x": _ordinal("c", columns, x, axis | narrow), "y": _ordinal("r", rows, y, axis)},
         "layer": layers,
     }
     left = max(map(len, rows), default=0)
