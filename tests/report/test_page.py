@@ -31,7 +31,6 @@ def result(name: str, *best: float) -> ArmResult:
         perplexity={"en": 8.0, "en-x-shift": 9.0},
         steps=10,
         tokens=1000,
-        seconds=1.0,
         anchors=3,
         moments=(Moment(tokens=500, centered=best), Moment(tokens=1000, centered=best)),
     )

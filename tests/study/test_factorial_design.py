@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
+from isoglot.languages.builtin import builtin_provenance
 from isoglot.languages.concepts import world
 from isoglot.languages.twins import unshift
 from isoglot.model.plan import SharingPlan
-from isoglot.study.demo.twin_pairs import Pairs, pair_documents, write_texts
+from isoglot.study.demo.twin_pairs import Pairs, pair_documents
 from isoglot.study.factorial.design import (
     CELLS,
     CODES,
@@ -24,6 +25,7 @@ from isoglot.study.factorial.design import (
     topic_draws,
     topics_of,
 )
+from isoglot.text.formats.plain import write_documents
 from isoglot.vocab import build_shards, train_vocabulary
 
 BASE = FactorialCell(sharing="all", anchors="none", order="same", domain="same")
@@ -120,7 +122,9 @@ def test_a_seed_is_another_text():
 def test_each_language_reads_as_many_ids(tmp_path: Path, anchors):
     cell = replace(BASE, anchors=anchors)
     text = text_of(cell)
-    paths = write_texts((text.english, text.twin), CODES, tmp_path, seed=5)
+    paths = {code: tmp_path / f"{code}.txt" for code in CODES}
+    for path, documents in zip(paths.values(), (text.english, text.twin), strict=True):
+        write_documents(path, documents, provenance=builtin_provenance(path.name, "en", 5))
     vocabulary = train_vocabulary({code: [path] for code, path in paths.items()}, mode=cell.vocabulary_mode, size=600)
     assert [len(vocabulary.ids_of(code)) for code in CODES] == [600, 600]
     shards = {code: build_shards([path], vocabulary, code, tmp_path / code) for code, path in paths.items()}

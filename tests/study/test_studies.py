@@ -42,11 +42,6 @@ def test_recipes_are_valid_and_name_what_they_measure(name: str) -> None:
     assert recipe.measures or recipe.includes
 
 
-def test_the_thumbnail_has_a_command_of_its_own() -> None:
-    with raises("config.unknown-recipe", "thumbnail", "isoglot demo"):
-        load_study("thumbnail")
-
-
 @pytest.mark.parametrize("name", scale_names())
 def test_scales_are_valid(name: str) -> None:
     assert load_scale(name).meaning

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,42 @@ import torch
 
 from isoglot.core.config import build_config
 from isoglot.core.files import read_json
-from isoglot.study.demo import thumbnail
+from isoglot.study.build import StudyOptions, build_study
+from isoglot.study.data import StudyData
 from isoglot.study.demo.thumbnail import ThumbnailConfig, choose_size, run_thumbnail
+from isoglot.study.engines import RunOptions, StepQueue
+from isoglot.study.engines.local import run_local
+from isoglot.study.study import Study
 from tests.errors import raises
 
-SMALL = {"sentences": 6000, "test_sentences": 200, "vocabulary_size": 1000, "anchor_share": 0.4}
-TINY = SMALL | {"sentences": 1500, "test_sentences": 20, "vocabulary_size": 600}
+TINY = {"sentences": 1500, "test_sentences": 20, "vocabulary_size": 600}
 
 
 def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Path):
     """300 steps: enough where 40 % of the words are anchors (three seeds: 21 to 26 %, separated 0.5 to 1 %); chance is 0.5 %."""
-    config = build_config(ThumbnailConfig, values=SMALL | {"budget": "300steps", "arms": ["anchors", "separated"]})
-    (shared, separated), _ = run_thumbnail(tmp_path, config, device="cpu")
-    assert shared.best > 0.10
-    assert separated.best < 0.04
-    assert shared.anchors > 100
-    assert separated.anchors == 0
-    assert [moment.tokens for moment in shared.moments] == [250 * 64 * 30, 300 * 64 * 30]
-    assert len(shared.centered) == len(shared.raw) == 3
-    assert run_thumbnail(tmp_path, config, device="cpu")[0] == [shared, separated]  # from its files
+    recipe = tmp_path / "more-anchors.toml"
+    recipe.write_text('extends = "thumbnail"\n[arms.anchors.twin]\nanchors = 0.4\n')
+    settings = ("tokens=576000", "builtin_sentences=6000", "vocabulary_size=1000", "pairs=200")
+    options = StudyOptions(scale_settings=settings, arms=("anchors", "separated"))
+    study = Study.create(tmp_path / "study", build_study(str(recipe), StudyData(), options))
+    assert not run_local(study, RunOptions(device="cpu")).failed
+    found = study.numbers()
+    shared, separated = (max(one.value for one in found.select("sentence_p1", arm=arm)) for arm in options.arms)
+    assert shared > 0.10
+    assert separated < 0.04
+    assert found.select("used_anchors", arm="anchors").one.value > 100
+    assert found.select("used_anchors", arm="separated").one.value == 0
+
+
+def test_a_result_has_scores_over_training_and_is_read_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("isoglot.study.twin_steps.EVERY", 2)
+    config = build_config(ThumbnailConfig, values=TINY | {"budget": "5steps", "arms": ["anchors"]})
+    (found,), size = run_thumbnail(tmp_path, config, device="cpu")
+    assert [moment.tokens for moment in found.moments] == [steps * 64 * 30 for steps in (2, 4, 5)]
+    assert found.moments[-1].centered == found.centered
+    assert len(found.centered) == len(found.raw) == 3
+    assert (found.steps, found.tokens) == (5, size.tokens)
+    assert run_thumbnail(tmp_path, config, device="cpu")[0] == [found]
 
 
 def test_no_such_arm():
@@ -36,59 +52,44 @@ def test_no_such_arm():
         build_config(ThumbnailConfig, values={"arms": ["wings"]})
 
 
-@pytest.mark.parametrize("theirs", ["thesis.txt", "result.json"])
-def test_a_folder_that_is_not_the_demos_stays_as_it_is(tmp_path: Path, theirs: str):
-    (tmp_path / "separated").mkdir()
-    (tmp_path / "separated" / theirs).write_text('{"task": "ner"}')
-    with raises("config.would-overwrite", tmp_path / "separated"):
-        run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | {"budget": "1steps"}), device="cpu")
-    assert [path.name for path in tmp_path.rglob("*")] == ["separated", theirs]
+def test_a_folder_that_is_not_the_demos_stays_as_it_is(tmp_path: Path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    with raises("config.would-overwrite", tmp_path):
+        run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=TINY | {"budget": "1steps"}), device="cpu")
+    assert [path.name for path in tmp_path.rglob("*")] == ["thesis.txt"]
 
 
-def test_an_arm_that_was_cut_short_begins_anew(tmp_path: Path):
-    short = {"test_sentences": 10, "budget": "1steps", "arms": ["no-anchors"]}
-    with raises("config.invalid-value"):
-        run_thumbnail(
-            tmp_path, build_config(ThumbnailConfig, values=SMALL | short | {"vocabulary_size": 300}), device="cpu"
-        )
-    (found,), _ = run_thumbnail(tmp_path, build_config(ThumbnailConfig, values=SMALL | short), device="cpu")
-    assert found.steps == 1
+def test_a_plan_of_another_size_is_replaced(tmp_path: Path):
+    for budget, steps in (("1steps", 1), ("2steps", 2)):
+        config = build_config(ThumbnailConfig, values=TINY | {"budget": budget, "arms": ["no-anchors"]})
+        (found,), _ = run_thumbnail(tmp_path, config, device="cpu")
+        assert found.steps == steps
 
 
 def test_encoders_are_trained_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """At every moment all have read the same number of tokens but for one slice."""
-    monkeypatch.setattr(thumbnail, "SLICE", 20)
-    config = build_config(ThumbnailConfig, values=TINY | {"budget": "50steps", "arms": ["anchors", "separated"]})
-    trained: list[tuple[str, int]] = []
-    real = thumbnail.ArmTraining.train
+    """An encoder pauses after its slice, for the next one; slices change nothing."""
+    settings = ("tokens=30720", "builtin_sentences=1000", "vocabulary_size=600", "pairs=20", "threads=1")
+    results, orders = [], []
+    for steps in (6, 100):
+        monkeypatch.setattr("isoglot.study.twin_steps.SLICE", steps)
+        options = StudyOptions(scale_settings=settings, arms=("anchors", "no-anchors"))
+        study = Study.create(tmp_path / str(steps), build_study("thumbnail", StudyData(), options))
+        order: list[str] = []
+        is_ready = StepQueue.is_ready
 
-    def train(self, end):
-        real(self, end)
-        trained.append((self.arm.name, self.step))
+        def ready(self, step, order=order, is_ready=is_ready):
+            found = is_ready(self, step)
+            if found and step.kind == "pretrain":
+                order.append(step.title.split()[2].rstrip(","))
+            return found
 
-    monkeypatch.setattr(thumbnail.ArmTraining, "train", train)
-    (first, second), size = run_thumbnail(tmp_path, config, device="cpu")
-    assert trained == [(name, step) for step in (20, 40, 50) for name in ("anchors", "separated")]
-    assert first.tokens == second.tokens == size.tokens == 50 * 64 * 30
-
-
-def test_slices_and_kills_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    config = build_config(ThumbnailConfig, values=TINY | {"budget": "30steps", "arms": ["anchors", "separated"]})
-    whole, _ = run_thumbnail(tmp_path / "whole", config, device="cpu")
-    monkeypatch.setattr(thumbnail, "SLICE", 10)
-    real, calls = thumbnail.ArmTraining.train, []
-
-    def killed(self, end):
-        calls.append(end)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        real(self, end)
-
-    monkeypatch.setattr(thumbnail.ArmTraining, "train", killed)
-    with pytest.raises(KeyboardInterrupt):
-        run_thumbnail(tmp_path / "sliced", config, device="cpu")
-    sliced, _ = run_thumbnail(tmp_path / "sliced", config, device="cpu")
-    assert [replace(one, seconds=0) for one in sliced] == [replace(one, seconds=0) for one in whole]
+        monkeypatch.setattr(StepQueue, "is_ready", ready)
+        assert not run_local(study, RunOptions(device="cpu")).failed
+        monkeypatch.setattr(StepQueue, "is_ready", is_ready)
+        orders.append(order)
+        results.append([number.as_json() for number in study.numbers()])
+    assert results[0] == results[1]
+    assert orders == [["anchors", "no-anchors"] * 3, ["anchors", "no-anchors"]]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.cli.languages import interlinear
-from isoglot.cli.options import Debug, Device, Json, Out, Quiet, Seed, Settings
+from isoglot.cli.options import Device, Out, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.run_files import recorded
 from isoglot.core.table import Table
@@ -23,13 +23,12 @@ PAGE = "index.html"
 
 
 def demo(
+    *,
     out: Out = Path("demo"),
     settings: Settings = None,
     device: Device = "auto",
     seed: Seed = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    output: Output,
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
@@ -47,7 +46,6 @@ def demo(
     from isoglot.study.demo.real_languages import see_real_languages
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 
-    output = Output(json=json, quiet=quiet)
     config = build_config(ThumbnailConfig, settings=settings or ())
     where = str(choose_device(device))
     output.say("isoglot shows how languages come to share one space inside a masked language model.")
@@ -116,8 +114,7 @@ def _show_real(real: RealLanguages, output: Output) -> None:
 def _table(results: Sequence[ArmResult]) -> Table:
     from isoglot.study.demo.thumbnail import ARMS
 
-    titles = {arm.name: arm.title for arm in ARMS}
     note = "twins found (P@1), each language's mean removed, estimated on other sentences"
     head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centered)))]
-    rows = [[titles[result.name], *(f"{100 * value:.1f} %" for value in result.centered)] for result in results]
+    rows = [[ARMS[result.name].title, *(f"{100 * value:.1f} %" for value in result.centered)] for result in results]
     return Table.from_cells(head, rows, footnotes=(note,))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from isoglot.study.demo.real_languages import RealLanguages
 
-_ARMS = {arm.name: arm for arm in ARMS}
+
 _EMERGES = "A shared space emerges while the model learns to fill in blanks"
 
 
@@ -126,7 +126,7 @@ def _layers(results: Sequence[ArmResult], chance: float) -> Section:
 def _arms(results: Sequence[ArmResult], tested: int) -> Section:
     rows = []
     for result in results:
-        arm = _ARMS[result.name]
+        arm = ARMS[result.name]
         low, high = wilson(result.best, tested)
         rows.append(
             {
@@ -178,7 +178,7 @@ def _next() -> Section:
 
 
 def _title(result: ArmResult) -> str:
-    return _ARMS[result.name].title
+    return ARMS[result.name].title
 
 
 def _percent(share: float) -> str:

@@ -55,6 +55,7 @@ class StudyOptions:
         scale_settings: ``key=value`` settings of the scale.
         pairs: Pairs of languages; empty: English with every other language there is text of.
         seeds: Encoders of each arm; None: as the recipe says.
+        first_seed: Seed of the first encoder of each arm.
         arms: Names of the arms to run; empty: all.
         keep_test_sentences: Whether test sentences stay in the training text.
         segmentation: How text is segmented into words, by language.
@@ -66,6 +67,7 @@ class StudyOptions:
     scale_settings: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
     seeds: int | None = None
+    first_seed: int = 0
     arms: tuple[str, ...] = ()
     keep_test_sentences: bool = False
     segmentation: Mapping[str, str] = field(default_factory=dict)
@@ -125,12 +127,14 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
+    if all(recipe.measures == ("twins",) for recipe in recipes):
+        pairs = ("en-twin",)
     check_data(data, pairs, scale.tokens, options.segmentation)
     seeds = options.seeds or max(one.seeds for one in recipes)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, seeds, data=data, options=options)
     left_out: dict[str, None] = {}
     moments = any("emergence" in recipe.measures for recipe in recipes)  # else one arm of two recipes is trained twice
-    for seed in range(built.seeds):
+    for seed in range(options.first_seed, options.first_seed + built.seeds):
         for builder in _builders(recipes, scale, data, pairs, options):
             builder.keeps_moments = builder.keeps_moments or moments
             known = {one.place for one in built.measurements}
@@ -226,13 +230,19 @@ class StudyBuilder:
         self.pair = "-".join(languages)
         self.left_out: list[str] = []
         self.keeps_moments = "emergence" in recipe.measures
+        self.every: int | None = None  # training steps between evaluations, if not as the scale says
 
     # --- what is measured ---
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements, arm by arm, then those that compare arms."""
+        from isoglot.study.twin_steps import TwinBuilder
+
         for name, arm in self.recipe.arms.items():
             if self.options.arms and name not in self.options.arms:
+                continue
+            if arm.twin is not None:
+                yield from TwinBuilder(self, arm.twin, seed).arm_steps(name, arm)
                 continue
             missing = self._missing(arm)
             if missing:
@@ -410,7 +420,7 @@ class StudyBuilder:
         if arm.window is not None:
             whole = laid_over(whole, {"batch": _short_inputs(config, arm.window)})
             config = build_config(PretrainConfig, values=whole)
-        every = max(1, _steps(config) // self.scale.moments)
+        every = self.every or max(1, _steps(config) // self.scale.moments)
         changes: dict[str, Any] = {
             "evaluation": {"every": every},
             "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)},
@@ -524,8 +534,8 @@ ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 
 def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
     """Measures that compare encoders of several arms, by name."""
-    from isoglot.study.factorial.steps import cell_measurements
     from isoglot.study.figures import FIGURES
+    from isoglot.study.twin_steps import cell_measurements
 
     return {**FIGURES, "factorial": cell_measurements}
 

@@ -12,12 +12,12 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from isoglot.core.config import Config, Recipe, build_config, load_recipe, recipe_names
-from isoglot.core.errors import ConfigError, check_name
+from isoglot.core.errors import check_name
 from isoglot.model.plan import SharingPlan
 
-ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence"]
+ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence", "twins"]
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
-similarity: CKA; emergence: the last two over training."""
+similarity: CKA; emergence: the last two over training; twins: twins of English sentences found, over training."""
 PairMeasure = Literal["figure4a", "figure4b", "figure5", "figure6", "figure7", "factorial"]
 """Measures that compare encoders of several arms: figures of Wu et al. (2020); factorial has arms of its own, on twins
 of English."""
@@ -26,11 +26,26 @@ MultilingualMeasure = Literal["data-size", "steering", "shift"]
 the text and length of the input; steering: token translation by a shift; shift: NLI with a shift."""
 
 
+class TwinConfig(Config):
+    """A twin of built-in English, in a script of its own."""
+
+    code: str
+    """its language code, such as en-x-shift"""
+    order: Literal["same", "verb-last", "mirrored"] = "same"
+    """its word order"""
+    anchors: float = Field(0.0, ge=0, le=1)
+    """share of words that are written as in English"""
+
+
 class ArmConfig(Config):
     """An encoder that a study pretrains."""
 
     title: str = ""
     """how tables and figures call it; empty: its name"""
+    meaning: str = ""
+    """what it shares, in a sentence"""
+    twin: TwinConfig | None = None
+    """trained on English and this twin, not on the languages of the study"""
     vocabulary: Literal["joint", "union", "disjoint"] = "joint"
     """how the languages share ids, as --mode of isoglot vocab train"""
     plan: str = "default"
@@ -197,12 +212,6 @@ def load_study(name: str) -> tuple[Recipe, StudyRecipe]:
         ConfigError: No such recipe, or something in it is invalid.
         StorageError: The file cannot be read.
     """
-    if name == "thumbnail":  # whose encoders are trained in turn, which steps of a store are not
-        raise ConfigError(
-            "the study 'thumbnail' has a command of its own",
-            remedy="isoglot demo --out DIR",
-            code="config.unknown-recipe",
-        )
     recipe = load_recipe(name, room="study")
     return recipe, build_config(StudyRecipe, recipe=recipe)
 

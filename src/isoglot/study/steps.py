@@ -79,8 +79,8 @@ KINDS = {
     "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
     "emergence": Kind(1, "isoglot.study.kinds.sentences:follow", seconds=20),
     "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
-    "twin-text": Kind(1, "isoglot.study.factorial.steps:write_text", seconds=10, on_cpu=True),
-    "twin-retrieval": Kind(1, "isoglot.study.factorial.steps:retrieve", seconds=10),
+    "twin-text": Kind(1, "isoglot.study.twin_steps:write_text", seconds=10, on_cpu=True),
+    "twin-retrieval": Kind(1, "isoglot.study.twin_steps:retrieve", seconds=10),
 }
 """Every kind of step."""
 RESUMABLE = ("pretrain",)
@@ -276,7 +276,15 @@ class Work:
 
 
 class Paused(Exception):  # noqa: N818 - not an error: the work resumes later
-    """Raised by a step's function that stopped at its deadline and can be resumed."""
+    """Raised by a step's function that stopped and can be resumed.
+
+    Args:
+        turn: It is another step's turn; otherwise the deadline has come.
+    """
+
+    def __init__(self, *, turn: bool = False) -> None:
+        super().__init__()
+        self.turn = turn
 
 
 Status = Literal["done", "dropped", "running", "queued", "paused", "failed", "blocked", "waiting"]

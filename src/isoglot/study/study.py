@@ -20,12 +20,12 @@ from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import writable_folder
-from isoglot.core.run import sole_writer
+from isoglot.core.run import RECORD, sole_writer
 from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
 from isoglot.study.numbers import Numbers
 from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import SourceFile, Status, Step, canonical
-from isoglot.study.store import Store
+from isoglot.study.store import STEPS, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,8 @@ class Study(Displayed):
         """
         study = cls(out, _about(built), built.steps, built.measurements, built.left_out)
         path = study.out
-        if path.is_dir() and any(path.iterdir()) and not (path / INDEX).exists() and not (path / "steps").exists():
+        there = {one.name for one in path.iterdir()} - {RECORD} if path.is_dir() else set()
+        if there and not there & {INDEX, STEPS}:
             raise ConfigError(
                 f"{path} holds something that is not a study",
                 remedy="name another --out",

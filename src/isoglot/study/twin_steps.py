@@ -1,25 +1,35 @@
-"""The steps of the factorial study: every cell of a block is an arm; text of English and its twins, and retrieval."""
+"""Steps of studies on English and its twins: the factorial study, whose cells are arms, and the demo's."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import check_name
 from isoglot.study.build import Measurement, StudyBuilder
-from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, pair_documents
+from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, held_out, pair_documents, paired
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
 from isoglot.study.kinds.text import TEXT
+from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
 from isoglot.study.numbers import Number
-from isoglot.study.recipe import ArmConfig
+from isoglot.study.recipe import ArmConfig, TwinConfig
 from isoglot.study.steps import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from isoglot.study.build import Inputs
     from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
+
+
+EVERY = 250
+"""Training steps between two measurements of the demo's encoders."""
+SLICE = 250
+"""Training steps of such an encoder until it is the next one's turn."""
+MOMENT_P1, RAW_P1 = "emergence_p1", "sentence_p1_raw"
 
 
 def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
@@ -33,7 +43,9 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
         check_name("arm", name, cells)
     depth = _depth(builder, seed)
     for name in builder.options.arms or cells:
-        yield from CellBuilder(builder, cells[name], seed).cell_steps(depth)
+        cell = cells[name]
+        twin = TwinConfig(code=CODES[1], order=cell.order, anchors=SHARES[cell.anchors])
+        yield from TwinBuilder(builder, twin, seed, cell.domain).cell_steps(cell, depth)
 
 
 def _depth(builder: StudyBuilder, seed: int) -> int:
@@ -43,48 +55,60 @@ def _depth(builder: StudyBuilder, seed: int) -> int:
     return model.layers or SIZES[model.size]["layers"]
 
 
-class CellBuilder(StudyBuilder):
-    """The steps of a cell in a block.
+class TwinBuilder(StudyBuilder):
+    """The steps of an encoder of English and a twin of it.
 
     Args:
         study: The builder of the study.
-        cell: The cell.
-        seed: The block.
+        twin: The twin.
+        seed: Decides the text, the test sentences, the anchors and the initial weights.
+        domain: What the twin's text is about in the factorial study; None: both texts are about all topics.
     """
 
-    def __init__(self, study: StudyBuilder, cell: FactorialCell, seed: int) -> None:
-        super().__init__(study.recipe, study.scale, study.data, tuple(CODES), study.options)
+    def __init__(self, study: StudyBuilder, twin: TwinConfig, seed: int, domain: str | None = None) -> None:
+        super().__init__(study.recipe, study.scale, study.data, (CODES[0], twin.code), study.options)
         self.keeps_moments = True
-        self.cell, self.seed = cell, seed
+        self.study_pair, self.seed, self.domain = study.pair, seed, domain
+        self.every = EVERY if domain is None else None
+        self.twin = {"order": twin.order, "anchors": twin.anchors}
+        self.topics = {} if domain is None else {"domain": domain}
 
-    def cell_steps(self, depth: int) -> Iterator[Measurement]:
-        """Measurements of the cell, for an encoder with ``depth`` layers."""
-        cell = self.cell
+    def trained(self, name: str, arm: ArmConfig, at: Mapping[str, Coordinate]) -> Iterator[Measurement]:
+        """The encoder of an arm, then its shards."""
+        yield Measurement(self.encoder(name, arm, self.seed), at)
+        for code, shards in self.shards(arm).items():
+            yield Measurement(shards, {**at, "language": code})
+
+    def retrieval(self, encoder: Step, inputs: Inputs, **settings: object) -> Step:
+        """The retrieval of twins over training."""
+        common = {"seed": self.seed, "count": self.scale.pairs, "tokens_per_step": self.tokens_per_step(encoder)}
+        title = f"twins of {encoder.title}"
+        return Step("twin-retrieval", {**self.twin, **common, **settings}, {"encoder": encoder, **inputs}, title=title)
+
+    def cell_steps(self, cell: FactorialCell, depth: int) -> Iterator[Measurement]:
+        """Measurements of a cell of the factorial study, for an encoder with ``depth`` layers."""
         masking = {"masking": {"random_from": "language"}}
         arm = ArmConfig(vocabulary=cell.vocabulary_mode, plan=cell.plan(depth), settings=masking)
         at: dict[str, Coordinate] = {"arm": cell.name, **cell.levels, "seed": self.seed}
-        encoder = self.encoder(cell.name, arm, self.seed)
-        yield Measurement(encoder, at)
-        for code, shards in self.shards(arm).items():
-            yield Measurement(shards, {**at, "language": code})
-        settings = {
-            **self._twin(),
-            "seed": self.seed,
-            "count": self.scale.pairs,
-            "tokens_per_step": self.tokens_per_step(encoder),
-        }
-        untrained = self.encoder(cell.name, arm, self.seed, trained=False)
-        inputs = {"encoder": encoder, "untrained": untrained}
-        yield Measurement(Step("twin-retrieval", settings, inputs, title=f"twins of {encoder.title}"), at)
+        yield from self.trained(cell.name, arm, at)
+        encoder, untrained = (self.encoder(cell.name, arm, self.seed, trained=one) for one in (True, False))
+        yield Measurement(self.retrieval(encoder, {"untrained": untrained}), at)
 
-    def _twin(self) -> dict[str, object]:
-        return {"order": self.cell.order, "anchors": SHARES[self.cell.anchors]}
+    def arm_steps(self, name: str, arm: ArmConfig) -> Iterator[Measurement]:
+        """Measurements of an arm, which is trained in turn with the others."""
+        at: dict[str, Coordinate] = {"arm": name, "pair": self.study_pair, "seed": self.seed}
+        encoder, *others = self.trained(name, arm, at)
+        in_turn = replace(encoder.step, execution={**encoder.step.execution, "slice": SLICE})
+        yield from (Measurement(in_turn, at), *others)
+        inputs: Inputs = {name: one for name, one in in_turn.inputs.items() if name.startswith(("voc", "shards."))}
+        yield Measurement(self.retrieval(in_turn, inputs, languages=list(self.languages)), at)
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
         """English, which is one step for all cells of a block, and the twin, one for all sharings."""
-        common = {"seed": self.seed, "sentences": self.scale.builtin_sentences}
-        one, other = CODES
-        twin = {"language": other, **common, **self._twin(), "domain": self.cell.domain}
+        common: dict[str, object] = {"seed": self.seed, "sentences": self.scale.builtin_sentences}
+        common |= {"domain": "all"} if self.domain is None else {}
+        one, other = self.languages
+        twin = {"language": other, **common, **self.twin, **self.topics}
         return {
             one: Step("twin-text", {"language": one, **common}, title=f"text {one}, seed {self.seed}"),
             other: Step("twin-text", twin, title=f"text of the twin, seed {self.seed}"),
@@ -95,44 +119,72 @@ class CellBuilder(StudyBuilder):
 
 
 def write_text(work: Work) -> list[Number]:
-    """Write the text of English, or of a twin, in a block of the factorial study.
+    """Write the text of English, or of a twin.
 
-    Settings: ``language``, ``seed``, ``sentences``; for the twin ``order``, ``anchors`` (a share) and ``domain``.
+    Settings: ``language``, ``seed``, ``sentences``; ``domain``, ``same`` or ``other`` in the factorial study, or
+    ``all``; for the twin ``order`` and ``anchors`` (a share).
     """
     from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.formats.plain import write_documents
 
     settings = work.settings
-    side, seed = CODES.index(settings["language"]), settings["seed"]
-    topics = topic_draws(settings.get("domain", "same"), seed)
+    side, seed, domain = int(settings["language"] != CODES[0]), settings["seed"], settings.get("domain", "same")
+    topics = (None, None) if domain == "all" else topic_draws(domain, seed)
     text = pair_documents(_language(work), settings["sentences"], seed=seed, topics=topics)[side]
     write_documents(work.folder / TEXT, text, provenance=builtin_provenance(TEXT, "en", 2 * seed + side))
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
 
 
 def retrieve(work: Work) -> list[Number]:
-    """Retrieve the twin of every held-out sentence, in every layer, before training and at every moment of it.
+    """Retrieve the twin of every held-out sentence, in every layer, at every moment of training.
 
-    Settings: ``order``, ``anchors``, ``seed``; ``count`` of test pairs, and of as many to choose the layer by;
-    ``tokens_per_step``; inputs ``encoder`` with its moments, and ``untrained``.
+    Settings: ``order``, ``anchors``, ``seed``; ``count`` of test pairs; ``tokens_per_step``; input ``encoder`` with
+    its moments. In the factorial study there are as many pairs to choose the layer by, and the input ``untrained``.
+    With ``languages``, scores at the end and the number of anchors as well; inputs ``vocabulary`` and ``shards.LANG``.
     """
     from isoglot.model import load_encoder
 
-    choose, test = cell_pairs(_language(work), work.settings["seed"], work.settings["count"])
-    probes = {TEST_P1: TwinProbe(CODES, test), DEV_P1: TwinProbe(CODES, choose)}
+    language, seed, count = _language(work), work.settings["seed"], work.settings["count"]
+    codes = work.settings.get("languages")
+    if codes is None:
+        choose, test = cell_pairs(language, seed, count)
+        probes = {TEST_P1: TwinProbe(CODES, test), DEV_P1: TwinProbe(CODES, choose)}
+    else:
+        probes = {MOMENT_P1: TwinProbe((codes[0], codes[1]), paired(held_out(count, seed), language))}
     moments = sorted((work.inputs["encoder"] / MOMENTS).iterdir())
-    encoders = {0: work.inputs["untrained"] / ENCODER} | {int(folder.name): folder for folder in moments}
+    encoders = {int(folder.name): folder for folder in moments}
+    if "untrained" in work.inputs:
+        encoders = {0: work.inputs["untrained"] / ENCODER} | encoders
     with work.progress.task("twins", total=len(encoders), unit="moments") as task:
         for step, folder in encoders.items():
             encoder = load_encoder(folder, device=work.device)
             for probe in probes.values():
                 probe(encoder, step)
             task.advance()
-    return [
+    found = [
         Number(measure, value, {"layer": layer, "tokens": step * work.settings["tokens_per_step"]})
         for measure, probe in probes.items()
         for step, values in probe.moments.items()
         for layer, value in enumerate(values)
+    ]
+    return found if codes is None else found + _at_the_end(work, probes[MOMENT_P1])
+
+
+def _at_the_end(work: Work, probe: TwinProbe) -> list[Number]:
+    """Scores of the trained encoder, and the number of ids that both languages have and use."""
+    from isoglot.vocab import Shards, Vocabulary
+
+    vocabulary = Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY)
+    counts = [Shards.open(path / SHARDS).counts(len(vocabulary)) for _, path in work.named("shards")]
+    anchors = sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*probe.codes))
+    raw, centered = probe.last
+    return [
+        Number("used_anchors", anchors),
+        *(
+            Number(measure, value, {"layer": layer, "depth": len(values) - 1})
+            for measure, values in ((RAW_P1, raw), (TEST_P1, centered))
+            for layer, value in enumerate(values)
+        ),
     ]
 
 

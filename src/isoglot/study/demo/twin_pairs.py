@@ -6,21 +6,15 @@ stand in another order. The two training texts never say the same; a test pair i
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.config import build_config, load_recipe
-from isoglot.core.progress import SILENT, Progress
-from isoglot.languages.builtin import builtin_provenance
 from isoglot.languages.corpus import documents
 from isoglot.languages.twins import Order, Parsed, twin
-from isoglot.text.formats.plain import write_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
 
@@ -28,11 +22,7 @@ if TYPE_CHECKING:
     from isoglot.languages.random_meanings import Draw
     from isoglot.languages.sentence import Sentence
     from isoglot.model.protocol import EncoderLike
-    from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.masking import RandomFrom
     from isoglot.retrieve.estimates import Center
-    from isoglot.vocab import Shards, Vocabulary
-    from isoglot.vocab.train import TrainedMode
 
 WordOrder = Literal["same", "verb-last", "mirrored"]
 """``same``: English word order; ``verb-last``: verbs after what depends on them; ``mirrored``: the last word first."""
@@ -100,16 +90,6 @@ def pair_documents(
     )
 
 
-def write_texts(
-    texts: tuple[Iterable[list[str]], Iterable[list[str]]], codes: tuple[str, str], out: Path, *, seed: int
-) -> dict[str, Path]:
-    """Write the documents of :func:`pair_documents`, made with a seed, to a file for each language code."""
-    paths = {code: out / f"{code}.txt" for code in codes}
-    for side, (path, text) in enumerate(zip(paths.values(), texts, strict=True)):
-        write_documents(path, text, provenance=builtin_provenance(path.name, "en", 2 * seed + side))
-    return paths
-
-
 def held_out(count: int, seed: int, *, split: Split = "test", topics: Draw[str] | None = None) -> list[Sentence]:
     """English sentences of 5 to 20 words whose combination of concepts is in no training text, each once."""
     every = (s for text in documents("en", seed=seed, split=split, topics=topics) for s in text)
@@ -128,63 +108,6 @@ def _unique(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
     """Sentences beside their twins, as text."""
     return [" ".join(s.words) for s in sentences], [" ".join(words) for words in language.translate(sentences)]
-
-
-# --- the encoder ---
-
-
-def pair_training(plan: str, *, budget: str, seed: int, random_from: RandomFrom) -> PretrainConfig:
-    """The recipe ``micro`` with a sharing plan.
-
-    Args:
-        plan: What each language has to itself.
-        budget: How long the encoder learns.
-        seed: Decides the initial weights and the order of the text.
-        random_from: Where the random words of masking come from.
-    """
-    from isoglot.pretrain.config import PretrainConfig
-
-    return build_config(
-        PretrainConfig,
-        recipe=load_recipe("micro", room="pretrain"),
-        values={"seed": seed, "budget": budget},
-        settings=[f'model.plan="{plan}"', f'masking.random_from="{random_from}"'],
-    )
-
-
-def encoded_texts(
-    texts: Mapping[str, Path], out: Path, *, mode: TrainedMode, pieces: int, progress: Progress = SILENT
-) -> tuple[Vocabulary, dict[str, Shards]]:
-    """Train a vocabulary on the texts and encode them; what a training in the folder began with is read again.
-
-    Args:
-        texts: A file for each language.
-        out: The folder: ``vocabulary`` and ``shards`` are written to it.
-        mode: How the languages share ids.
-        pieces: Ids of each language.
-        progress: Progress reporter.
-    """
-    from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
-
-    folders = {code: out / "shards" / code for code in texts}
-    if (out / "encoder").exists():
-        return Vocabulary.load(out / "vocabulary"), {code: Shards.open(path) for code, path in folders.items()}
-    for part in ("vocabulary", "shards"):  # of a call that was ended on the way
-        shutil.rmtree(out / part, ignore_errors=True)
-    vocabulary = train_vocabulary(
-        {code: [path] for code, path in texts.items()}, mode=mode, size=pieces, progress=progress
-    )
-    vocabulary.save(out / "vocabulary")
-    return vocabulary, {
-        code: build_shards([path], vocabulary, code, folders[code], dev_share=0.02, progress=progress)
-        for code, path in texts.items()
-    }
-
-
-def used_anchors(vocabulary: Vocabulary, shards: Mapping[str, Shards], codes: tuple[str, str]) -> int:
-    """Ids that both languages have and that occur in the text of both."""
-    counts = [shards[code].counts(len(vocabulary)) for code in codes]
-    return sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*codes))
 
 
 # --- the test ---

@@ -294,6 +294,9 @@ class _Engine(StepQueue):
                 self.result.paused.append(event["key"])
                 if self.end_by is None:
                     self.stop(interrupt=self.deadline is None)
+            case "turn":  # of the next step that can run
+                worker.key = None
+                self.waiting[event["key"]] = self.waiting.pop(event["key"])
             case "taken":  # another process computes it
                 worker.key = None
                 if self.study.store.is_whole(event["key"]):

@@ -61,7 +61,9 @@ def compute(study: Study, asked: dict[str, Any], device: str, report: Report, ca
             say=report.say,
             cache=cache,
         )
-    except (Paused, KeyboardInterrupt):
+    except Paused as pause:
+        return {"event": "turn" if pause.turn else "paused", "key": key}
+    except KeyboardInterrupt:
         return {"event": "paused", "key": key}
     except StepTakenError:
         return {"event": "taken", "key": key}

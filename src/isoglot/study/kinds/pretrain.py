@@ -151,7 +151,8 @@ def train(work: Work) -> list[Number]:
 
     done = train_with_torchrun(work) if work.processes > 1 else train_here(work)
     if not done["finished"]:
-        raise Paused
+        late = work.deadline is not None and time.monotonic() >= work.deadline
+        raise Paused(turn="slice" in work.execution and not late)
     run = work.scratch / RUN
     # Linked, never moved: if the process is killed before the payload is in its place, the next attempt finds the run
     # as it was.
@@ -175,8 +176,9 @@ def train_here(work: Work) -> dict[str, Any]:
     execution = dict(work.execution)
     if execution.get("compile") == "auto":  # which takes a minute and pays where there is much to compute
         execution["compile"] = "on" if choose_device(work.device).type == "cuda" else "off"
+    steps, run = execution.pop("slice", None), work.scratch / RUN
+    begun = work.cached(("steps", str(run)), lambda: 0)
     config = build_config(PretrainConfig, values={**work.settings["config"], **execution})
-    run = work.scratch / RUN
     dictionaries = {}
     for pair, path in work.named("dictionary"):
         source, target = pair.split("-")
@@ -191,11 +193,13 @@ def train_here(work: Work) -> dict[str, Any]:
         probes=[Keeper(run / MOMENTS)] if work.settings.get("moments") else [],
         resume=(run / "run.json").exists(),
         stop_after=None if work.deadline is None else max(0.0, work.deadline - time.monotonic()),
+        stop_at=None if steps is None else begun + steps,
         command="isoglot study",
         progress=work.progress,
         say=work.say,
     )
     at = done.position
+    work.cache["steps", str(run)] = at.step
     return {"finished": done.finished, "perplexity": dict(at.dev), "tokens": at.tokens, "steps": at.step}
 
 
