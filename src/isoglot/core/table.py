@@ -191,9 +191,11 @@ class Table:
             **options: Caption, footnotes and the other attributes of a table.
         """
         sides = align.ljust(len(head), align[-1])
+        names = [title or f"column {place + 1}" for place, title in enumerate(head)]
+        names = names if len(set(names)) == len(names) else [str(place + 1) for place in range(len(head))]
         columns = [
-            Column(str(place), title=title, kind="text", align="right" if side == "r" else "left")
-            for place, (title, side) in enumerate(zip(head, sides, strict=False))
+            Column(name, title=title, kind="text", align="right" if side == "r" else "left")
+            for name, title, side in zip(names, head, sides, strict=False)
         ]
         return cls(tuple(columns), tuple(tuple(row) for row in rows), **options)
 
