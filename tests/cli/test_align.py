@@ -10,7 +10,6 @@ import torch
 
 from isoglot.align import Center, load_map
 from isoglot.cli.align import embeddings, types, words
-from isoglot.cli.options import flatten
 from isoglot.core.errors import shown
 from isoglot.core.files import file_hash, read_json
 from isoglot.model import load_encoder, save_encoder
@@ -154,7 +153,7 @@ def test_without_a_source_it_is_isoglot_mini(isoglot, tmp_path: Path):
     hashes = read_json(tmp_path / "map" / "metrics.json")["encoder_sha256"]
     assert hashes == [encoder_hash(load_encoder("isoglot-mini", device="cpu"))] * 2
     for verb in (embeddings, types, words):
-        assert signature(flatten(verb)).parameters["source"].default == "isoglot-mini"
+        assert signature(verb).parameters["source"].default == "isoglot-mini"
 
 
 def test_words_from_files_and_from_the_built_in_gold(run):

@@ -49,6 +49,18 @@ PAGE = "index.html"
 
 # --- options ---
 
+Source = Annotated[
+    str, typer.Argument(metavar="MODEL", callback=open_run, help=f"Encoder whose vectors are mapped. {MODEL}")
+]
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TO_MODEL",
+        callback=open_run,
+        help="Encoder that they are mapped to. Default: the source.",
+        show_default=False,
+    ),
+]
 Segment = Annotated[
     Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
     typer.Option(
@@ -110,44 +122,6 @@ Normalize = Annotated[
         f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """The two encoders."""
-
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            callback=open_run,
-            help=f"Encoder whose vectors are mapped. {MODEL} For align embeddings, word vectors (.vec) too.",
-        ),
-    ] = "isoglot-mini"
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TO_MODEL",
-            callback=open_run,
-            help="Encoder that they are mapped to. Default: the source.",
-            show_default=False,
-        ),
-    ] = None
-
-    @property
-    def both(self) -> tuple[str, str]:
-        """The source and the target as they were named."""
-        return self.source, self.target or self.source
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Where to compute and where to write."""
-
-    out: Out
-    weights: Weights = "best"
-    device: Device = "auto"
-    seed: Seed = 0
 
 
 @dataclass(frozen=True)
@@ -374,7 +348,23 @@ class EncoderLinkOptions:
 )
 def embeddings(
     *,
-    models: ModelOptions,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            callback=open_run,
+            help=f"Encoder whose vectors are mapped. {MODEL} Or word vectors, a .vec.",
+        ),
+    ] = "isoglot-mini",
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TO_MODEL",
+            callback=open_run,
+            help="Encoder or word vectors that they are mapped to. Default: the source.",
+            show_default=False,
+        ),
+    ] = None,
     entries: DictionaryOptions,
     words_of: Annotated[
         list[str] | None,
@@ -387,7 +377,10 @@ def embeddings(
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    run: RunOptions,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
@@ -398,9 +391,9 @@ def embeddings(
     """
     from isoglot.text.formats.word_vectors import is_vec
 
-    config = mapping.config(seed=run.seed, **words.values())
+    config = mapping.config(seed=seed, **words.values())
     languages, files = entries.files()
-    paths = [Path(name).expanduser() if is_vec(name) else None for name in models.both]
+    paths = [Path(name).expanduser() if is_vec(name) else None for name in (source, target or source)]
     lists = one_each(words_of, "--words-of") if words_of else {}
     for code in lists:
         if code not in languages:
@@ -423,7 +416,7 @@ def embeddings(
             words=(only[0], only[1]),
             config=config,
             training=merged(vectors_provenance(path) for path in paths if path is not None),
-            device=choose_device(run.device),
+            device=choose_device(device),
             progress=output.progress,
         )
         hashes = found.facts["encoder_sha256"]
@@ -432,7 +425,7 @@ def embeddings(
         )
 
     inputs = [*(path for part in files for path in part), *(path for path in paths if path), *lists.values()]
-    _run(work, models, run, config, inputs, output, load=_encoder_or_vectors)
+    _run(work, (source, target), out, config, inputs, device, output, load=_encoder_or_vectors)
 
 
 @verb(
@@ -443,7 +436,8 @@ def embeddings(
 )
 def types(
     *,
-    models: ModelOptions,
+    source: Source = "isoglot-mini",
+    target: Target = None,
     text: Annotated[
         list[str],
         typer.Option("--text", metavar="LANG=FILE", rich_help_panel=INPUT, help="Text of a language. Once for each."),
@@ -459,14 +453,17 @@ def types(
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    run: RunOptions,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer.
 
     The map sees all words of both texts, and translations are looked for among all words of the target's.
     """
-    config = mapping.config(seed=run.seed, **words.values())
+    config = mapping.config(seed=seed, **words.values())
     languages, files = entries.files()
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -487,7 +484,7 @@ def types(
         return align_types(*sides, (read[0], read[1]), *map(_entries, files), **options)
 
     inputs = [*(path for part in files for path in part), *texts.values()]
-    _run(work, models, run, config, inputs, output)
+    _run(work, (source, target), out, config, inputs, device, output)
 
 
 @verb(
@@ -497,20 +494,24 @@ def types(
 )
 def sentences(
     *,
-    models: ModelOptions,
+    source: Source = "isoglot-mini",
+    target: Target = None,
     bitext: MappedBitextOptions,
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    run: RunOptions,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Align sentences, each the mean of its subwords, by their translations, in every layer.
 
     Pairs that repeat a sentence of an earlier one are left out.
     """
-    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, seed=run.seed)
+    config = mapping.config(seed=seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, seed=seed)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_sentences
@@ -518,13 +519,14 @@ def sentences(
         options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "config": config}
         return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=output.progress, **options)
 
-    _run(work, models, run, config, given.paths, output)
+    _run(work, (source, target), out, config, given.paths, device, output)
 
 
 @verb(app, "words", example="align words runs/en runs/fr --parallel en=en.txt --parallel fr=fr.txt --out map/")
 def words(
     *,
-    models: ModelOptions,
+    source: Source = "isoglot-mini",
+    target: Target = None,
     bitext: MappedBitextOptions,
     links: LinksFile = None,
     aligner: Aligner = None,
@@ -544,7 +546,10 @@ def words(
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    run: RunOptions,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Align words in their contexts, from bitext or the built-in gold, in every layer.
@@ -555,10 +560,10 @@ def words(
     from isoglot.align.words.linking import open_aligner
     from isoglot.align.words.word_aligner import aligner_path
 
-    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=run.seed)
+    config = mapping.config(seed=seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=seed)
     _check_links(given, links, test_links, {"--aligner": aligner, "--segment": segment})
-    known = open_aligner(aligner, given.languages, device=run.device)
+    known = open_aligner(aligner, given.languages, device=device)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_words
@@ -575,7 +580,7 @@ def words(
 
     named = [links, test_links, None if aligner is None else aligner_path(aligner)]
     inputs = [*given.paths, *(each for each in named if each is not None)]
-    _run(work, models, run, config, inputs, output)
+    _run(work, (source, target), out, config, inputs, device, output)
 
 
 @verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
@@ -645,7 +650,10 @@ def links(
     ] = None,
     encoder: EncoderLinkOptions,
     settings: Settings = None,
-    to: RunOptions,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Find which word translates which in bitext, and link the words of every pair.
@@ -660,10 +668,9 @@ def links(
     from isoglot.align.words.word_aligner import aligner_path
     from isoglot.report.alignment import choice_in_words, link_layers_page, links_shown
 
-    out, device = to.out, to.device
     encoder.check(aligner, settings)
     config = encoder.config(settings) if aligner is None else None
-    given = bitext.source(segment=segment, gold=gold, seed=to.seed)
+    given = bitext.source(segment=segment, gold=gold, seed=seed)
     if not given.files:
         remedy = "leave it out: they have their own, and are scored on it"
         refuse_beside({"--gold": gold, "--dev-gold": encoder.dev_gold}, "built-in sentences", remedy=remedy)
@@ -674,7 +681,7 @@ def links(
     if known is None and encoder.model is None:
         _warn_slow(output)
     with (
-        recorded(out, read, seed=to.seed, config=config if known is None else known.config, device="cpu") as run,
+        recorded(out, read, seed=seed, config=config if known is None else known.config, device="cpu") as run,
         TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch,
     ):
         found = link_bitext(
@@ -822,10 +829,11 @@ def _warn_slow(output: Output) -> None:
 
 def _run(
     work: Callable[[Sides, Path], Alignment],
-    models: ModelOptions,
-    options: RunOptions,
+    models: tuple[str, str | None],
+    out: Path,
     config: AlignConfig,
     inputs: Sequence[Path],
+    device: str,
     output: Output,
     *,
     load: Callable[[str, str], Any] = _encoder,
@@ -836,7 +844,7 @@ def _run(
     from isoglot.core.devices import choose_device
     from isoglot.report.alignment import alignment_page, alignment_table, finding, remarks, searched
 
-    (first, second), out, device = models.both, options.out, options.device
+    first, second = models[0], models[1] or models[0]
     with recorded(out, inputs, seed=config.seed, config=config, device=str(choose_device(device))) as run:
         source = load(first, device)
         target = source if second == first else load(second, device)

@@ -43,6 +43,7 @@ PARTS = (
     Part(extra="tensorboard", libraries=("tensorboard",)),
     Part(extra="cluster", libraries=("ray",)),
     Part(extra="report", libraries=("vl-convert-python",)),
+    Part(extra="explore", libraries=("starlette", "uvicorn")),
 )
 
 _PACKAGES = {"vl_convert": "vl-convert-python"}  # where the package has another name than the module

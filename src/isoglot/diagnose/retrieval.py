@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from isoglot.align.maps.closed_forms import rotation
+from isoglot.align.maps.procrustes import rotation
 from isoglot.compare.measures.paired_rows import top_directions
 from isoglot.core.arrays import exact, paired_rows
 from isoglot.core.rng import random_stream

@@ -197,6 +197,11 @@ class Encoder(EncoderLike, nn.Module):
         """Logits over the vocabulary (… x V) for hidden states of the last layer; ``ABSENT`` for ids without one."""
         return self.head.logits(hidden, _code(language))
 
+    def lens_logits(self, hidden: torch.Tensor, layer: int, language: str | None = None) -> torch.Tensor:
+        """Logits that the head gives for hidden states of any layer, after the final norm of a pre-norm encoder."""
+        code = _code(language)
+        return self.head.logits(hidden if layer == self.depth else self.final_norm.of(code)(hidden), code)
+
     def best_ids(self, hidden_ND: torch.Tensor, language: str | None, barred: torch.Tensor) -> torch.Tensor:
         """Return the id with the highest logit at each position (N), the first of equals, none of the barred ids."""
         return self.head.best_ids(hidden_ND, _code(language), barred)

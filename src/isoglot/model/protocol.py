@@ -126,6 +126,10 @@ class EncoderLike:
         ]
         return torch.cat(found) if found else hidden_ND.new_empty(0, dtype=torch.int64)
 
+    def lens_logits(self, hidden: torch.Tensor, layer: int, language: str | None = None) -> torch.Tensor:
+        """Logits that the head gives for hidden states of any layer (logit lens), as if they were of the last."""
+        return self.logits(hidden, language)
+
     def check_language(self, code: str) -> None:
         """Raise ConfigError if the encoder cannot process a language."""
 

@@ -72,7 +72,9 @@ def nearest(
     Y: Array,
     k: int = 10,
     metric: Literal["cosine", "euclidean"] = "cosine",
-    **options: Any,  # noqa: ANN401 - device and progress
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> Neighbors:
     """The ``k`` nearest rows of Y for each row of X, exactly; all of Y if it has fewer.
 
@@ -81,7 +83,8 @@ def nearest(
         Y: M × D.
         k: Number of neighbors.
         metric: ``cosine``, or ``euclidean`` (the score is minus the distance).
-        **options: ``device`` and ``progress`` of :func:`retrieve`.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
 
     >>> import numpy as np
     >>> found = nearest(np.eye(2), np.array([[0.0, 2.0], [3.0, 0.1]]), k=1)
@@ -93,7 +96,7 @@ def nearest(
         ConfigError: ``k`` is below 1, or the metric is unknown.
     """
     check_name("metric", metric, ("cosine", "euclidean"))
-    return retrieve(X, Y, metric, k, **options)
+    return retrieve(X, Y, metric, k, device=device, progress=progress)
 
 
 def csls(
@@ -101,14 +104,15 @@ def csls(
     Y: Array,
     k: int = 10,
     neighborhood: int = NEIGHBORHOOD,
-    **options: Any,  # noqa: ANN401 - device and progress
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> Neighbors:
     """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
 
     Every similarity is computed once, for the means of both sides; only those that may still be chosen a second time.
-    ``options`` are ``device`` and ``progress`` of :func:`retrieve`.
     """
-    return retrieve(X, Y, "csls", k, neighborhood=neighborhood, **options)
+    return retrieve(X, Y, "csls", k, neighborhood=neighborhood, device=device, progress=progress)
 
 
 def inverted_softmax(
@@ -116,13 +120,12 @@ def inverted_softmax(
     Y: Array,
     k: int = 10,
     sharpness: float = SHARPNESS,
-    **options: Any,  # noqa: ANN401 - device and progress
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos).
-
-    ``options`` are ``device`` and ``progress`` of :func:`retrieve`.
-    """
-    return retrieve(X, Y, "inverted_softmax", k, sharpness=sharpness, **options)
+    """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos)."""
+    return retrieve(X, Y, "inverted_softmax", k, sharpness=sharpness, device=device, progress=progress)
 
 
 def margin(
@@ -131,7 +134,9 @@ def margin(
     k: int = 10,
     form: Literal["ratio", "distance"] = "ratio",
     neighborhood: int = NEIGHBORHOOD,
-    **options: Any,  # noqa: ANN401 - device and progress
+    *,
+    device: str | torch.device | None = None,
+    progress: Progress = SILENT,
 ) -> Neighbors:
     """The ``k`` best rows of Y by the margin of cos(x, y) over the two neighborhoods.
 
@@ -141,10 +146,11 @@ def margin(
         k: Number of neighbors.
         form: ``ratio`` divides by the mean of r(x) and r(y); ``distance`` subtracts it.
         neighborhood: Number of neighbors r is the mean over.
-        **options: ``device`` and ``progress`` of :func:`retrieve`.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
     """
     check_name("margin", form, ("ratio", "distance"))
-    return retrieve(X, Y, form, k, neighborhood=neighborhood, **options)
+    return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
 
 
 def retrieve(
@@ -158,22 +164,7 @@ def retrieve(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y for each row of X by any method.
-
-    Args:
-        X: N × D.
-        Y: M × D.
-        method: Scoring method.
-        k: Number of neighbors.
-        neighborhood: K of CSLS and of the margins.
-        sharpness: Factor in the exponent of the inverted softmax.
-        device: Where to compute. Default: the device of X.
-        progress: Progress in rows.
-
-    Raises:
-        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
-        ConfigError: An option is invalid.
-    """
+    """The ``k`` best rows of Y for each row of X by any method."""
     check_options(method, k, neighborhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
     rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from isoglot.align.apply import Lengths, map_hidden
+from isoglot.align.mapped_forward import Lengths, map_hidden
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress

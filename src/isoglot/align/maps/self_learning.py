@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
-from isoglot.align.maps.closed_forms import rotation
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned, pseudo_inverse
 from isoglot.align.maps.pair_moments import moments_of_pairs, product_of_pairs, rank, root_powers
+from isoglot.align.maps.procrustes import rotation
 from isoglot.core.arrays import full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed

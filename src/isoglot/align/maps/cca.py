@@ -1,7 +1,4 @@
-"""Maps with a closed form: Procrustes (Schönemann 1966), least squares, ridge regression, and CCA (Hotelling 1936).
-
-All are solved in float64 from moments that are accumulated in batches. For least squares that costs half the digits if
-X is ill-conditioned, for which a penalty is advisable anyway.
+"""Canonical correlation analysis: the directions two spaces share (Hotelling 1936; Faruqui & Dyer 2014).
 
 Shape legend: ``N`` pairs, ``D`` columns of X, ``E`` columns of Y, ``C`` canonical directions.
 """
@@ -13,87 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
-from isoglot.align.maps.estimator import MatrixMap, bounds, matrix_learned, pseudo_inverse
+from isoglot.align.maps.estimator import bounds, pseudo_inverse
 from isoglot.align.maps.pair_moments import MomentMap, penalized, rank, root_powers
 from isoglot.core.errors import InputError
 
 if TYPE_CHECKING:
     from isoglot.align.maps.pair_moments import PairMoments
     from isoglot.core.arrays import Array
-
-
-@dataclass(eq=False, kw_only=True)
-class Procrustes(MomentMap, MatrixMap):
-    """The orthogonal matrix W that minimizes ‖XW − Y‖: W = UVᵀ where UΣVᵀ is the SVD of XᵀY.
-
-    Lengths and angles are preserved. It neither centers nor scales: put :class:`Center` or
-    :class:`IterativeNormalization` before it with :class:`Steps`.
-
-    Learns ``W_`` (D × D) and ``singular_values_`` (D) of XᵀY over N: where they are zero, the pairs do not determine
-    the rotation.
-
-    >>> import numpy as np
-    >>> X = np.random.default_rng(0).normal(size=(20, 2))
-    >>> quarter_turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> np.allclose(Procrustes().fit(X, X @ quarter_turn).W_, quarter_turn)
-    True
-    """
-
-    singular_values_: Array = field(init=False, repr=False)
-
-    def _solve(self, moments: PairMoments) -> dict[str, Any]:
-        product_DD = moments.product("xy")
-        if product_DD.shape[0] != product_DD.shape[1]:
-            widths = " columns and Y ".join(map(str, product_DD.shape))
-            raise InputError(
-                f"X has {widths}",
-                remedy="Procrustes needs the same number of columns; LeastSquares does not",
-                code="input.shape",
-            )
-        W_DD, values_D = rotation(product_DD)
-        return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}
-
-    def _undo(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        return rows_ND @ self._tensor("W_", rows_ND).T
-
-
-def rotation(product_DD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """UVᵀ and the singular values of XᵀY."""
-    U_DD, values_D, Vt_DD = torch.linalg.svd(product_DD)
-    return U_DD @ Vt_DD, values_D
-
-
-@dataclass(eq=False, kw_only=True)
-class LeastSquares(MomentMap, MatrixMap):
-    """The matrix W that minimizes ‖XW − Y‖ (Mikolov et al. 2013); the one of minimum norm if there are many.
-
-    There is no intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E
-    ≥ D and a W of full rank ``inverse_transform`` inverts ``transform``.
-    """
-
-    same_width: ClassVar[bool] = False
-
-    def _solve(self, moments: PairMoments) -> dict[str, Any]:
-        (inverse_DD,) = root_powers(moments.product("xx"), -1.0)
-        return matrix_learned(inverse_DD @ moments.product("xy"))
-
-
-@dataclass(eq=False, kw_only=True)
-class Ridge(MomentMap, MatrixMap):
-    """Ridge regression: minimizes ‖XW − Y‖² + penalty · ‖W‖².
-
-    Args:
-        penalty: Weight of ‖W‖² against the sum of squared errors over all pairs.
-    """
-
-    same_width: ClassVar[bool] = False
-
-    penalty: float = field(default=1.0, metadata=bounds(above=0))
-
-    def _solve(self, moments: PairMoments) -> dict[str, Any]:
-        gram_DD = moments.product("xx")
-        gram_DD = gram_DD + self.penalty * torch.eye(len(gram_DD), dtype=gram_DD.dtype, device=gram_DD.device)
-        return matrix_learned(torch.linalg.solve(gram_DD, moments.product("xy")))
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,0 +1,43 @@
+"""Views that need no live model, the space and two models, as one page to publish."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from isoglot.core.progress import SILENT
+from isoglot.explore.requests import CompareRequest, Space, SpaceRequest
+from isoglot.explore.server import PAGE
+from isoglot.explore.views import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoglot.core.progress import Progress
+    from isoglot.explore.views import ExploredModel
+
+_SPACES: tuple[Space, ...] = ("raw", "centered", "mapped")
+
+
+def static_page(models: Sequence[ExploredModel], *, sentences: int = 100, progress: Progress = SILENT) -> str:
+    """Return a page with the space of the first model, and every model compared with the first.
+
+    Args:
+        models: The models.
+        sentences: Built-in sentences of each language.
+        progress: Progress in views.
+    """
+    data: dict[str, Any] = {"models": [model.about() for model in models], "space": {}, "compare": []}
+    with progress.task("views", total=len(_SPACES) + len(models), unit="views") as task:
+        for space in _SPACES:
+            data["space"][space] = models[0].space(SpaceRequest(space=space, sentences=sentences))
+            task.advance(1)
+        for number, model in enumerate(models):
+            data["compare"].append(compare(models[0], model, CompareRequest(other=number, sentences=sentences)))
+            task.advance(1)
+    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("explore.css", "explore.js"))
+    held = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    page = page.replace('<link rel="stylesheet" href="explore.css">', f"<style>{style}</style>")
+    body = f'<script type="application/json" id="data">{held}</script><script>{script}</script>'
+    return page.replace('<script src="explore.js" defer></script>', "").replace("</body>", f"{body}</body>")
