@@ -55,9 +55,13 @@ def send(
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
     sent: list[Any] = []
+    parts = iter([content])
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": content, "more_body": False}
+        part = next(parts, None)
+        if part is None:
+            await asyncio.sleep(60)  # the page stays open
+        return {"type": "http.request", "body": part, "more_body": False}
 
     async def take(message: Any) -> None:
         sent.append(message)

@@ -271,9 +271,8 @@ class ExploredModel:
         judge = self._judge(text, source, target)
         if judge is None:
             return [None] * len(made_T)
-        verdict = judge.verdict([made_T])
-        right_T = verdict.right_N | verdict.begun_N
-        return [bool(right) if covered else None for covered, right in zip(verdict.covered_N, right_T, strict=True)]
+        covered_T, right_T, begun_T = judge.verdict([made_T]).T
+        return [bool(right) if covered else None for covered, right in zip(covered_T, right_T | begun_T, strict=True)]
 
     def _make_judge(self, text: str, source: str, target: str) -> Judge | None:
         from isoglot.languages.builtin import builtin_dictionary
