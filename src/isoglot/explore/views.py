@@ -34,8 +34,7 @@ if TYPE_CHECKING:
         TurnRequest,
     )
     from isoglot.model.batch import Batch
-    from isoglot.model.edits import Change
-    from isoglot.model.protocol import EncoderLike
+    from isoglot.model.protocol import Change, EncoderLike
     from isoglot.steer.erasers.eraser import Eraser
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.means import LanguageMeans
