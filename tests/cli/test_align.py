@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from isoglot.align import Center, load_map
-from isoglot.cli.align import embeddings, types, words
+from isoglot.cli.verbs.align import embeddings, types, words
 from isoglot.core.errors import shown
 from isoglot.core.files import file_hash, read_json
 from isoglot.model import load_encoder, save_encoder

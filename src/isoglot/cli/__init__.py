@@ -1,4 +1,4 @@
-"""The command line: one thin file per verb, no logic of its own.
+"""The command line: the entry point, the options that verbs share, and ``verbs/``, without logic of its own.
 
 Nothing heavy is imported at the top of these files: ``isoglot --help`` answers in a blink.
 """

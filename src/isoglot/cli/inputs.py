@@ -173,7 +173,6 @@ class TrainingText:
             ConfigError: There is no vocabulary, or a language has two folders.
             StorageError: A folder cannot be read.
         """
-        from isoglot.cli.vocab import open_vocabulary
         from isoglot.vocab import Shards
 
         shards = {code: Shards.open(folder) for code, folder in one_each(self.shards or [], "--shards").items()}
@@ -181,6 +180,20 @@ class TrainingText:
             remedy = "name the vocabulary the shards were built with"
             raise ConfigError("--vocab is missing", remedy=remedy, code="config.missing-option")
         return shards, open_vocabulary(self.vocab)
+
+
+def open_vocabulary(name: str) -> Vocabulary:
+    """A vocabulary of ours by its folder, that of an encoder of ours (isoglot-mini among them), or any tokenizer."""
+    from isoglot.core.artifact import is_stored
+    from isoglot.model.folder import VOCABULARY
+    from isoglot.model.load import encoder_folder
+    from isoglot.vocab import Vocabulary
+    from isoglot.vocab.vocabulary import INDEX
+
+    folder = Path(name)
+    if not is_stored(folder / INDEX) and (encoder := encoder_folder(name)) is not None:
+        folder = encoder / VOCABULARY
+    return Vocabulary.load(folder) if is_stored(folder / INDEX) else Vocabulary.from_tokenizer(name)
 
 
 def is_path(value: str) -> bool:

@@ -65,6 +65,8 @@ VERBS = {
     "transfer": "Train a task in one language and test it in others, zero-shot.",
 }
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
+_MODULES = {"anchors": "vocab", "shards": "vocab"}
+"""The module in ``cli/verbs`` of each verb that shares one with others."""
 EXAMPLES = (
     'isoglot steer translate "The government must protect all citizens." --from en --to de',
     "isoglot diagnose --out report/",
@@ -86,11 +88,12 @@ def build(*verbs: str) -> typer.Typer:
         if name not in verbs:
             found.command(name, help=text)(_named)
             continue
-        module = import_module(f"isoglot.cli.{name}")
-        if hasattr(module, "app"):
-            found.add_typer(module.app, name=name)
+        module = import_module(f"isoglot.cli.verbs.{_MODULES.get(name, name)}")
+        command = getattr(module, name, None) or module.app
+        if isinstance(command, typer.Typer):
+            found.add_typer(command, name=name)
         else:
-            found.command(name, epilog=module.EXAMPLE)(flatten(getattr(module, name)))
+            found.command(name, epilog=module.EXAMPLE)(flatten(command))
     return found
 
 

@@ -198,7 +198,7 @@ def run(
 
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
     """
-    from isoglot.cli.report import finish_study
+    from isoglot.cli.verbs.report import finish_study
     from isoglot.study.engines import ClusterOptions, check_engine, run_study
     from isoglot.study.study import Study
 

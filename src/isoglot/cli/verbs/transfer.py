@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.align import Method, Normalize
 from isoglot.cli.inputs import Langs, is_table, one_each, parse_langs, parse_named
 from isoglot.cli.options import (
     INPUT,
@@ -30,7 +29,8 @@ from isoglot.cli.options import (
 )
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import files_of, place, recorded, write_all
-from isoglot.cli.steer import ShiftKind, Where
+from isoglot.cli.verbs.align import Method, Normalize
+from isoglot.cli.verbs.steer import ShiftKind, Where
 from isoglot.core.errors import ConfigError, shown, visible
 
 if TYPE_CHECKING:

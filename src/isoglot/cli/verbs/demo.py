@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isoglot.cli.languages import interlinear
 from isoglot.cli.options import Device, Out, Seed, Settings
 from isoglot.cli.output import Output, command_line
 from isoglot.cli.run_files import recorded
+from isoglot.cli.verbs.languages import interlinear
 from isoglot.core.table import Table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from isoglot.cli.inputs import parse_named
 from isoglot.cli.options import Out, Seed, Settings, verb
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
-from isoglot.cli.text import SkipBad
+from isoglot.cli.verbs.text import SkipBad
 from isoglot.core.table import Table
 
 if TYPE_CHECKING:

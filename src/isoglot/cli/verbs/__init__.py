@@ -1,0 +1,1 @@
+"""The verbs: one thin module for each group of them, without logic of its own."""
