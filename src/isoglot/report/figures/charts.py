@@ -99,7 +99,6 @@ def lines(
     caption: str = "",
     levels: Mapping[str, float] | None = None,
     whole: bool = False,
-    log: bool = False,
     ordered: bool = False,
     frames: Sequence[str] = (),
     categories: Sequence[str] = (),
@@ -116,7 +115,6 @@ def lines(
         caption: What a reader needs to know.
         levels: Named values to mark with horizontal lines, such as chance.
         whole: Whether the horizontal axis counts whole things, such as layers.
-        log: Whether the horizontal axis is logarithmic; points at 0 are left out.
         ordered: Whether the lines have an order, such as layers: colors run from light to dark.
         frames: What the slider shows at each position, such as steps of training; empty for no slider.
         categories: Names of the places on a horizontal axis without numbers; points have their positions from 0, and
@@ -124,43 +122,22 @@ def lines(
         height: Height of the plot in pixels.
     """
     names = list(dict.fromkeys(line.name for line in given))
-    rows: list[dict[str, Any]] = [
-        {"s": visible(line.name), "x": at, "y": value, "t": f"{value:.4g}", "p": visible(line.panel), "f": line.frame}
-        | ({"lo": ends[0], "hi": ends[1], "t": f"{value:.4g} [{ends[0]:.4g}, {ends[1]:.4g}]"} if ends else {})
-        for line in given
-        for at, value in line.points
-        if isfinite(value) and not (log and at <= 0)
-        for ends in [{at: tuple(edges) for at, *edges in line.band}.get(at)]
-    ]
-    ys = [edge for row in rows for key in ("y", "lo", "hi") if (edge := row.get(key)) is not None]
-    low, high = _domain([*ys, *(levels or {}).values()])
-    xs = [row["x"] for row in rows] or [0.0, 1.0]
-    hover = {"condition": {"param": "hover", "empty": True, "value": 1}, "value": 0.2}
-    axis: dict[str, Any] = {"title": visible(x)}
-    if whole:
-        axis |= {"tickMinStep": 1, "format": "d"}
-    scale_x: dict[str, Any] = {"type": "log"} if log else {"domain": _widened(min(xs), max(xs)), "nice": False}
-    scale_y = {"domain": [low, high], "nice": False}
-    value = {"field": "y", "type": "quantitative", "scale": scale_y, "title": visible(y)}
-    place: dict[str, Any] = {"field": "x", "type": "quantitative", "axis": axis, "scale": scale_x}
-    if categories:
-        for row in rows:
-            row["x"] = visible(categories[int(row["x"])])
-        place = _ordinal("x", categories, x, {"labelAngle": 0}) | {"scale": {"type": "point", "padding": 0.4}}
+    panels = list(dict.fromkeys(line.panel for line in given))
+    rows = _line_rows(given, categories)
+    edges = [row[key] for row in rows for key in ("y", "lo", "hi") if key in row]
+    low, high = _domain([*edges, *(levels or {}).values()])
+    scale = {"domain": [low, high], "nice": False}
     tips = [_tip("s", "series"), _tip("x", x, kind="nominal" if categories else "quantitative"), _tip("t", y)]
-    tips += [_tip("p", "panel")] if any(line.panel for line in given) else []
+    tips += [_tip("p", "panel")] if any(panels) else []
     layers: list[dict[str, Any]] = [
-        *_levels(levels or {}, scale_y),
-        *_bands(rows, scale_y, bars=bool(categories)),
-        {"mark": {"type": "line", "clip": True}, "encoding": {"y": value, "opacity": hover}},
+        *_levels(levels or {}, scale),
+        *_bands(rows, scale, bars=bool(categories)),
+        *_curves(y, scale, tips, marked=len(rows) <= _MOST_POINTS * len(names)),
     ]
-    marks = {"type": "point", "filled": True, "size": 36 if len(xs) <= _MOST_POINTS * len(names) else 0, "opacity": 1}
-    point = {"type": "point", "fields": ["s"], "on": "pointerover", "clear": "pointerout", "nearest": True}
-    encoding = {"y": value, "tooltip": tips, "opacity": hover}
-    layers.append({"mark": marks, "params": [{"name": "hover", "select": point}], "encoding": encoding})
     several = len(names) > 1
     if several and not frames:
-        layers.append(_end_labels(given, (low, high), scale_y, height))
+        layers.append(_end_labels(given, (low, high), scale, height))
+    place = _category_axis(categories, x) if categories else _number_axis([row["x"] for row in rows], x, whole=whole)
     spec: dict[str, Any] = {
         "data": {"values": rows},
         "height": height,
@@ -169,16 +146,65 @@ def lines(
     }
     about: dict[str, Any] = {"label": max(map(len, names), default=0)} if several else {}
     spec = _framed(spec, frames) if frames else spec
-    spec = _panels(spec, list(dict.fromkeys(line.panel for line in given)), about)
+    spec = _panels(spec, panels, about)
     spec["usermeta"] = {"isoglot": about}
     columns = [
-        Column("p", "panel", hidden=not any(line.panel for line in given)),
+        Column("p", "panel", hidden=not any(panels)),
         Column("f", "frame", hidden=not frames),
         Column("s", "series"),
         Column("x", x),
-        Column("y", y, format=".4g", interval=("lo", "hi") if any("lo" in row for row in rows) else None),
+        Column("y", y, format=".4g", interval=_interval(rows)),
     ]
     return Figure(name=name, spec=spec, title=title, caption=caption, table=_behind(rows, columns))
+
+
+def _line_rows(given: Sequence[Line], categories: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for every point, with the limits of its band."""
+    rows: list[dict[str, Any]] = []
+    for line in given:
+        limits = {at: (low, high) for at, low, high in line.band}
+        for at, value in line.points:
+            if isfinite(value):
+                low, high = limits.get(at, (None, None))
+                rows.append(
+                    {
+                        "s": visible(line.name),
+                        "x": visible(categories[int(at)]) if categories else at,
+                        "y": value,
+                        "t": f"{value:.4g}" if low is None else f"{value:.4g} [{low:.4g}, {high:.4g}]",
+                        "p": visible(line.panel),
+                        "f": line.frame,
+                    }
+                    | ({} if low is None else {"lo": low, "hi": high})
+                )
+    return rows
+
+
+def _category_axis(categories: Sequence[str], title: str) -> dict[str, Any]:
+    return _ordinal("x", categories, title, {"labelAngle": 0}) | {"scale": {"type": "point", "padding": 0.4}}
+
+
+def _number_axis(values: Sequence[float], title: str, *, whole: bool) -> dict[str, Any]:
+    """A horizontal axis from the least to the greatest value."""
+    ends = (min(values), max(values)) if values else (0.0, 1.0)
+    axis = {"title": visible(title)} | ({"tickMinStep": 1, "format": "d"} if whole else {})
+    scale = {"domain": _widened(*ends), "nice": False}
+    return {"field": "x", "type": "quantitative", "axis": axis, "scale": scale}
+
+
+def _curves(y: str, scale: dict[str, Any], tips: list[dict[str, Any]], *, marked: bool) -> list[dict[str, Any]]:
+    """Lines and their points; all but the series under the pointer fade."""
+    value = {"field": "y", "type": "quantitative", "scale": scale, "title": visible(y)}
+    hover = {"condition": {"param": "hover", "empty": True, "value": 1}, "value": 0.2}
+    nearest = {"type": "point", "fields": ["s"], "on": "pointerover", "clear": "pointerout", "nearest": True}
+    return [
+        {"mark": {"type": "line", "clip": True}, "encoding": {"y": value, "opacity": hover}},
+        {
+            "mark": {"type": "point", "filled": True, "size": 36 if marked else 0, "opacity": 1},
+            "params": [{"name": "hover", "select": nearest}],
+            "encoding": {"y": value, "tooltip": tips, "opacity": hover},
+        },
+    ]
 
 
 def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> dict[str, Any]:
@@ -218,7 +244,7 @@ def _levels(levels: Mapping[str, float], scale: dict[str, Any]) -> list[dict[str
 
 def _bands(rows: Sequence[Mapping[str, Any]], scale: dict[str, Any], *, bars: bool) -> list[dict[str, Any]]:
     """Intervals as areas, or as bars where the horizontal axis has categories."""
-    if not any("lo" in row for row in rows):
+    if not _interval(rows):
         return []
     ends = {"y": {"field": "lo", "type": "quantitative", "scale": scale}, "y2": {"field": "hi"}}
     faint = {"condition": {"param": "hover", "empty": True, "value": 0.14}, "value": 0.03}
@@ -331,43 +357,75 @@ def bars(
         | ({"paper": bar.paper} if bar.paper is not None else {})
         for bar in given
     ]
+    papers = any("paper" in row for row in rows)
+    tips = [_tip("g", "group"), *([_tip("k", "bar")] if len(kinds) > 1 else []), _tip("t", x)]
+    tips += [_tip("paper", "paper", kind="quantitative")] if papers else []
     scale: dict[str, Any] = {"domain": list(limits)} if limits else {}
     at = {"type": "quantitative", "scale": scale, "axis": {"grid": True, "title": visible(x)}}
-    tips = [_tip("g", "group"), *([_tip("k", "bar")] if len(kinds) > 1 else []), _tip("t", x)]
-    papers = any("paper" in row for row in rows)
-    tips += [_tip("paper", "paper", kind="quantitative")] if papers else []
-    stack = {"stack": "zero"} if stacked else {"stack": None}
-    encoding: dict[str, Any] = {"y": {"field": "g", "type": "nominal", "sort": groups, "title": None}}
+    encoding = _bar_encoding(groups, kinds, panels, stacked=stacked)
+    spec = {
+        "data": {"values": rows},
+        "height": {"step": 22 if len(kinds) == 1 or stacked else 13},
+        "encoding": encoding,
+        "layer": _bar_layers(rows, at, tips, stacked=stacked),
+    }
+    about: dict[str, Any] = {"left": max(map(len, groups), default=0)}
+    about |= {"keys": max(map(len, kinds))} if encoding["color"]["legend"] else {}
+    spec = _panels(spec, panels, about)
+    spec["usermeta"] = {"isoglot": about}
+    columns = [
+        Column("p", "panel", hidden=len(panels) < 2),
+        Column("g", "group"),
+        Column("k", "bar", hidden=len(kinds) < 2),
+        Column("v", x, format=".4g", interval=_interval(rows)),
+        Column("paper", "paper", format=".4g", hidden=not papers),
+    ]
+    return Figure(name=name, spec=spec, title=title, caption=caption, table=_behind(rows, columns))
+
+
+def _bar_encoding(
+    groups: Sequence[str], kinds: Sequence[str], panels: Sequence[str], *, stacked: bool
+) -> dict[str, Any]:
+    """Vertical places and colors of bars: a color for each panel, or else for each kind."""
     key, domain = ("p", panels) if len(panels) > 1 else ("k", kinds)
-    colors: dict[str, Any] = {"domain": domain}
-    if stacked:
-        colors["range"] = list(RAMP[7:1:-2])
+    colors: dict[str, Any] = {"domain": domain} | ({"range": list(RAMP[7:1:-2])} if stacked else {})
     legend = {"orient": "top", "title": None} if key == "k" and len(kinds) > 1 else None
-    encoding["color"] = {"field": key, "type": "nominal", "scale": colors, "legend": legend}
+    encoding: dict[str, Any] = {
+        "y": {"field": "g", "type": "nominal", "sort": groups, "title": None},
+        "color": {"field": key, "type": "nominal", "scale": colors, "legend": legend},
+    }
     if len(kinds) > 1 and not stacked:
         encoding["yOffset"] = {"field": "k", "type": "nominal", "sort": kinds}
+    return encoding
+
+
+def _bar_layers(
+    rows: Sequence[Mapping[str, Any]], at: dict[str, Any], tips: list[dict[str, Any]], *, stacked: bool
+) -> list[dict[str, Any]]:
+    """Bars, a line at 0 unless they are stacked, and intervals and the paper's numbers where there are any."""
+    stack = {"stack": "zero"} if stacked else {"stack": None}
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "bar", "opacity": 0.85, "cornerRadiusEnd": 1},
             "encoding": {"x": {"field": "v", **at, **stack}, "tooltip": tips, "order": {"field": "i"}},
-        },
-        {
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {"x": {"datum": 0}, "y": None, "yOffset": None, "color": None},
-        },
+        }
     ]
-    if stacked:
-        layers = layers[:1]
-    if any("lo" in row for row in rows):
-        ends = {"x": {"field": "lo", **at}, "x2": {"field": "hi"}, "color": None}
+    if not stacked:
+        layers.append(
+            {
+                "mark": {"type": "rule", "opacity": 0.6},
+                "encoding": {"x": {"datum": 0}, "y": None, "yOffset": None, "color": None},
+            }
+        )
+    if _interval(rows):
         layers.append(
             {
                 "transform": [{"filter": "isValid(datum.lo)"}],
                 "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": ends,
+                "encoding": {"x": {"field": "lo", **at}, "x2": {"field": "hi"}, "color": None},
             }
         )
-    if papers:
+    if any("paper" in row for row in rows):
         mark = {"type": "point", "shape": "diamond", "filled": True, "size": 70, "opacity": 1, "stroke": "white"}
         layers.append(
             {
@@ -376,20 +434,7 @@ def bars(
                 "encoding": {"x": {"field": "paper", **at}, "color": {"value": GREY}, "tooltip": tips},
             }
         )
-    spec = {"data": {"values": rows}, "height": {"step": 22 if len(kinds) == 1 or stacked else 13}}
-    spec |= {"encoding": encoding, "layer": layers}
-    about: dict[str, Any] = {"left": max(map(len, groups), default=0)}
-    about |= {"keys": max(map(len, kinds))} if legend else {}
-    spec = _panels(spec, panels, about)
-    spec["usermeta"] = {"isoglot": about}
-    columns = [
-        Column("p", "panel", hidden=len(panels) < 2),
-        Column("g", "group"),
-        Column("k", "bar", hidden=len(kinds) < 2),
-        Column("v", x, format=".4g", interval=("lo", "hi") if any("lo" in row for row in rows) else None),
-        Column("paper", "paper", format=".4g", hidden=not papers),
-    ]
-    return Figure(name=name, spec=spec, title=title, caption=caption, table=_behind(rows, columns))
+    return layers
 
 
 # --- heat maps ---
@@ -440,18 +485,48 @@ def heat_map(
         for place, (column, value) in enumerate(zip(columns, line, strict=True))
     ]
     tall = max(15, min(30, 480 // max(1, len(rows))))
-    legend = {"title": visible(scale) or None, "gradientLength": max(80, min(200, tall * len(rows)))}
     color = {
         "field": "v",
         "type": "quantitative",
-        "legend": legend,
+        "legend": {"title": visible(scale) or None, "gradientLength": max(80, min(200, tall * len(rows)))},
         "scale": {"domain": list(limits), "clamp": True, "range": "heatmap"},
     }
     tips = [_tip("r", y), _tip("c", x), _tip("t", scale or "value")]
-    ink = {"condition": {"test": "luminance(scale('color', datum.v)) < 0.3", "value": "#fff"}, "value": "#000"}
-    letters = max((len(cell["t"]) for cell in cells), default=1)
     narrow = {"labelAngle": -40, "labelAlign": "right"} if max(map(len, columns), default=0) > 6 else {"labelAngle": 0}
-    layers: list[dict[str, Any]] = [
+    axis = {"domain": False, "ticks": False}
+    left = max(map(len, rows), default=0)
+    about = {
+        "natural": max(280, round(110 + 6.7 * left + 64 * len(columns))),
+        "left": left,
+        "columns": len(columns),
+        "number": max((len(cell["t"]) for cell in cells), default=1),
+    }
+    spec = {
+        "data": {"values": cells},
+        "height": {"step": tall},
+        "encoding": {"x": _ordinal("c", columns, x, axis | narrow), "y": _ordinal("r", rows, y, axis)},
+        "layer": _cell_layers(color, tips, marked=bool(marked)),
+        "usermeta": {"isoglot": about},
+    }
+    behind = [{"row": visible(row), **dict(zip(map(str, range(len(columns))), line, strict=True))}
+              for row, line in zip(rows, values, strict=True)]  # fmt: skip
+    shown = [Column("row", y)] + [Column(str(at), visible(one), format=".4g") for at, one in enumerate(columns)]
+    table = Table.from_rows(behind, shown) if behind else None
+    return Figure(name=name, spec=spec, title=title, caption=caption, table=table)
+
+
+def _cell_layers(color: dict[str, Any], tips: list[dict[str, Any]], *, marked: bool) -> list[dict[str, Any]]:
+    """Missing cells as dashes, the others as colored rectangles with their numbers, and frames of marked cells."""
+    ink = {"condition": {"test": "luminance(scale('color', datum.v)) < 0.3", "value": "#fff"}, "value": "#000"}
+    frames = [
+        {
+            "transform": [{"filter": "datum.m"}],
+            "mark": {"type": "rect", "fill": None, "filled": False, "stroke": stroke, "strokeWidth": wide},
+            "encoding": {},
+        }
+        for wide, stroke in ((3.5, "white"), (2, "black"))
+    ]
+    return [
         {
             "transform": [{"filter": "!isValid(datum.v)"}],
             "mark": {"type": "text", "text": "–", "color": GREY},
@@ -462,37 +537,14 @@ def heat_map(
             "mark": {"type": "rect", "stroke": None},
             "encoding": {"color": color, "tooltip": tips},
         },
+        *(frames if marked else []),
+        {
+            "name": "numbers",
+            "transform": [{"filter": "isValid(datum.v)"}],
+            "mark": {"type": "text", "tooltip": None},
+            "encoding": {"text": {"field": "t"}, "color": ink},
+        },
     ]
-    if marked:
-        for wide, stroke in ((3.5, "white"), (2, "black")):
-            frame = {"type": "rect", "fill": None, "filled": False, "stroke": stroke, "strokeWidth": wide}
-            layers.append({"transform": [{"filter": "datum.m"}], "mark": frame, "encoding": {}})
-    if tall >= 15:
-        layers.append(
-            {
-                "name": "numbers",
-                "transform": [{"filter": "isValid(datum.v)"}],
-                "mark": {"type": "text", "tooltip": None},
-                "encoding": {"text": {"field": "t"}, "color": ink},
-            }
-        )
-    axis = {"domain": False, "ticks": False}
-    spec = {
-        "data": {"values": cells},
-        "height": {"step": tall},
-        "encoding": {"x": _ordinal("c", columns, x, axis | narrow), "y": _ordinal("r", rows, y, axis)},
-        "layer": layers,
-    }
-    left = max(map(len, rows), default=0)
-    natural = round(110 + 6.7 * left + 64 * len(columns))
-    spec["usermeta"] = {
-        "isoglot": {"natural": max(280, natural), "left": left, "columns": len(columns), "number": letters}
-    }
-    behind = [{"row": visible(row), **dict(zip(map(str, range(len(columns))), line, strict=True))}
-              for row, line in zip(rows, values, strict=True)]  # fmt: skip
-    shown = [Column("row", y)] + [Column(str(at), visible(one), format=".4g") for at, one in enumerate(columns)]
-    table = Table.from_rows(behind, shown) if behind else None
-    return Figure(name=name, spec=spec, title=title, caption=caption, table=table)
 
 
 def _ordinal(key: str, names: Sequence[str], title: str, axis: dict[str, Any]) -> dict[str, Any]:
@@ -537,46 +589,16 @@ def scatter(
         for (one, (at, up)), place in zip(points.items(), places, strict=True)
     ]
     names = [row["s"] for row in rows]
-    scales = {"x": {"zero": False, "domain": _padded(xs), "nice": False}, "y": {"domain": [low, high], "nice": False}}
-    place_x = {"field": "x", "type": "quantitative", "title": visible(x), "scale": scales["x"]}
-    place_y = {"field": "y", "type": "quantitative", "title": visible(y), "scale": scales["y"]}
-    label_y = {"field": "ly", "type": "quantitative", "scale": scales["y"]}
-    layers: list[dict[str, Any]] = []
-    if level is not None:
-        data = {"values": [{"x": level[1], "level": visible(level[0])}]}
-        text = {"type": "text", "align": "left", "dx": 4, "baseline": "top", "color": GREY}
-        grey = {"color": {"value": GREY}, "shape": None, "y": {"value": 0}}
-        layers += [
-            {
-                "data": data,
-                "mark": {"type": "rule", "strokeDash": [3, 3]},
-                "encoding": {"x": place_x, **grey, "y": None},
-            },
-            {"data": data, "mark": text, "encoding": {"x": place_x, "text": {"field": "level"}, **grey}},
-        ]
+    scale_x = {"zero": False, "domain": _padded(xs), "nice": False}
+    place_x = {"field": "x", "type": "quantitative", "title": visible(x), "scale": scale_x}
+    scale_y = {"domain": [low, high], "nice": False}
+    place_y = {"field": "y", "type": "quantitative", "title": visible(y), "scale": scale_y}
+    layers = [] if level is None else _vertical_level(*level, place_x)
     if from_first:
         ends = {"x": {**place_x, "field": "x0"}, "y": {**place_y, "field": "y0"}, "x2": {"field": "x"}}
         layers.append({"mark": {"type": "rule", "opacity": 0.35}, "encoding": {**ends, "y2": {"field": "y"}}})
-    layers += [
-        {
-            "name": "labels_lines",
-            "mark": {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 0.8},
-            "encoding": {"x": place_x, "y": place_y, "x2": {"value": "width"}, "y2": {"field": "ly"}},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-            "encoding": {
-                "x": place_x,
-                "y": place_y,
-                "tooltip": [_tip("s", "point"), _tip("x", x, kind="quantitative"), _tip("y", y, kind="quantitative")],
-            },
-        },
-        {
-            "name": "labels",
-            "mark": {"type": "text", "align": "left", "dx": 6, "fontWeight": "bold"},
-            "encoding": {"x": {"value": "width"}, "y": label_y, "text": {"field": "s"}},
-        },
-    ]
+    tips = [_tip("s", "point"), _tip("x", x, kind="quantitative"), _tip("y", y, kind="quantitative")]
+    layers += _labeled_points(place_x, place_y, tips)
     scale = {"domain": names, "range": (list(SHAPES) * (len(names) // len(SHAPES) + 1))[: len(names)]}
     spec = {
         "data": {"values": rows},
@@ -590,6 +612,40 @@ def scatter(
     }
     columns = [Column("s", "point"), Column("x", x, format=".4g"), Column("y", y, format=".4g")]
     return Figure(name=name, spec=spec, title=title, caption=caption, table=_behind(rows, columns))
+
+
+def _vertical_level(name: str, value: float, place: dict[str, Any]) -> list[dict[str, Any]]:
+    """A vertical line with its name."""
+    data = {"values": [{"x": value, "level": visible(name)}]}
+    text = {"type": "text", "align": "left", "dx": 4, "baseline": "top", "color": GREY}
+    grey = {"color": {"value": GREY}, "shape": None, "y": {"value": 0}}
+    return [
+        {"data": data, "mark": {"type": "rule", "strokeDash": [3, 3]}, "encoding": {"x": place, **grey, "y": None}},
+        {"data": data, "mark": text, "encoding": {"x": place, "text": {"field": "level"}, **grey}},
+    ]
+
+
+def _labeled_points(
+    place_x: dict[str, Any], place_y: dict[str, Any], tips: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Points, their names at the right, and lines between the two."""
+    label_y = {"field": "ly", "type": "quantitative", "scale": place_y["scale"]}
+    return [
+        {
+            "name": "labels_lines",
+            "mark": {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 0.8},
+            "encoding": {"x": place_x, "y": place_y, "x2": {"value": "width"}, "y2": {"field": "ly"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "encoding": {"x": place_x, "y": place_y, "tooltip": tips},
+        },
+        {
+            "name": "labels",
+            "mark": {"type": "text", "align": "left", "dx": 6, "fontWeight": "bold"},
+            "encoding": {"x": {"value": "width"}, "y": label_y, "text": {"field": "s"}},
+        },
+    ]
 
 
 # --- parts ---
@@ -620,6 +676,11 @@ def _behind(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> Tab
         [{key: value for key, value in row.items() if key in names} for row in rows],
         [column for column in columns if not column.hidden],
     )
+
+
+def _interval(rows: Sequence[Mapping[str, Any]]) -> tuple[str, str] | None:
+    """Names of the limits of intervals, if any row has them."""
+    return ("lo", "hi") if any("lo" in row for row in rows) else None
 
 
 def _with_interval(value: float, low: float | None, high: float | None) -> str:
