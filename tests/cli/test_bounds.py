@@ -192,7 +192,7 @@ def test_every_whole_number_of_every_config_has_a_largest_value():
         "align.words.diagonal_model",
         "align.words.induced_dictionary",
         "core.doctor",
-        "diagnose.config",
+        "diagnose.checkup",
         "model.config",
         "pretrain.config",
         "static.config",

@@ -303,6 +303,7 @@ CASES = {
 """Every case by its name, in the order of data."""
 
 LEFT_OUT = {
+    "explore": "It serves a page until it is stopped; its numbers are those of tests/explore.",
     "study step": "It takes the hash of a step, which a table of commands cannot name; study run computes all of them.",
 }
 """Verbs without a case, with the reason."""

@@ -12,12 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from isoglot.core.errors import ConfigError, InputError, MissingPartError
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.plan import NAMES, SharingPlan
 from isoglot.report.figures import Bar, Figure, Line, bars, heat_map, lines, plan_figure, plan_in_words, scatter
 from isoglot.report.figures.charts import spread
 from isoglot.report.figures.theme import fitted
 from isoglot.report.rendering import Style, render_folder, rendered, save_figure, styled
+from tests.errors import raises
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m \udc9b & 'x'"
 needs_vl_convert = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert is not installed")
@@ -151,7 +152,7 @@ def test_a_figure_is_saved_in_the_format_of_its_suffix(tmp_path: Path) -> None:
 
 def test_images_without_vl_convert_are_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
-    with pytest.raises(MissingPartError, match=r"isoglot\[report\].*plan.html"):
+    with raises("missing-extra", "isoglot[report]", "plan.html"):
         save_figure(every_figure()["lines"].titled(), tmp_path / "plan.svg")
 
 

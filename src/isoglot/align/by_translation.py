@@ -141,15 +141,7 @@ def align_words(
     learn_N, ask_N, facts = split_sentences(texts[0], None if test is None else texts[1], config)
     every = [(part, number) for part in parts for number in range(len(part))]
     linked = [part.kept(number, links) for part, number in every]
-    learn = [row for row in learn_N.tolist() if linked[row]]
-    ask = _enough([row for row in ask_N.tolist() if linked[row]], [len(each) for each in linked], config)
-    for name, rows in (("to learn from", learn), ("to score on", ask)):
-        if not rows:
-            raise InputError(
-                f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
-                remedy="check the links, or give more sentences",
-                code="input.no-match",
-            )
+    learn, ask = _linked_sentences(learn_N, ask_N, [len(each) for each in linked], links, config)
     needed = [*learn, *ask]
     found = [
         extract(
@@ -209,6 +201,26 @@ def split_sentences(
         for side in (0, 1)
     )
     return learn_N, len(train) + ask_N, {"leaked": leaked, **facts}
+
+
+def _linked_sentences(
+    learn_N: np.ndarray, ask_N: np.ndarray, counts: Sequence[int], links: LinksKept, config: AlignConfig
+) -> tuple[list[int], list[int]]:
+    """Sentences with links to fit on, and as many to score on as the test limit needs.
+
+    Raises:
+        InputError: There are none.
+    """
+    learn = [row for row in learn_N.tolist() if counts[row]]
+    ask = _enough([row for row in ask_N.tolist() if counts[row]], counts, config)
+    for name, rows in (("to learn from", learn), ("to score on", ask)):
+        if not rows:
+            raise InputError(
+                f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
+                remedy="check the links, or give more sentences",
+                code="input.no-match",
+            )
+    return learn, ask
 
 
 def _enough(rows: list[int], links: Sequence[int], config: AlignConfig) -> list[int]:

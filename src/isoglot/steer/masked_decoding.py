@@ -105,7 +105,7 @@ def masked_languages(
     vocabulary = encoder.vocabulary
     mask = vocabulary.mask_id
     sets.check_vocabulary(vocabulary)
-    own_V = sets.mask(code)
+    sets.mask(code)  # raises for languages without tokens
     (number,) = chosen_layers([layer], encoder.depth)
     shift: Shift | None = None
     above = code  # language of the layers above the shift and of the head
@@ -142,9 +142,6 @@ def masked_languages(
             found = best_tokens(encoder, last_BTD[lines, places], above)
             made_N[group] = found.cpu().numpy()
             task.advance(len(group))
-    known = {other: sets.mask(other)[made_N] & ~own_V[made_N] for other in sets.languages if other != code}
-    other_N = np.logical_or.reduce(list(known.values())) if known else np.zeros(len(made_N), dtype=bool)
-    own = float(own_V[made_N].mean())
     return MaskedLanguages(
         language=code,
         target=None if target is None else language_code(target),
@@ -152,10 +149,20 @@ def masked_languages(
         layer=None if shift is None else number,
         masked=len(made_N),
         right=float((made_N == true_N).mean()),
-        own=own,
-        other=float(other_N.mean()),
-        neither=float((~own_V[made_N] & ~other_N).mean()),
-        languages={other: float(has_N.mean()) for other, has_N in known.items()},
         threshold=sets.threshold,
-        other_N=other_N,
+        **_shares(made_N, code, sets),
     )
+
+
+def _shares(made_N: np.ndarray, code: str, sets: TokenSets) -> dict[str, Any]:
+    """Shares of predicted tokens by language, for sentences of one language."""
+    own_N = sets.mask(code)[made_N]
+    known = {other: sets.mask(other)[made_N] & ~own_N for other in sets.languages if other != code}
+    other_N = np.logical_or.reduce(list(known.values())) if known else np.zeros(len(made_N), dtype=bool)
+    return {
+        "own": float(own_N.mean()),
+        "other": float(other_N.mean()),
+        "neither": float((~own_N & ~other_N).mean()),
+        "languages": {other: float(has_N.mean()) for other, has_N in known.items()},
+        "other_N": other_N,
+    }

@@ -17,6 +17,7 @@ import statistics
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -240,24 +241,13 @@ def run_experiment(
     with options.get("record") or nullcontext() as run:
         leaked = tell_in_training(train, dev, test, say)
         folder = None if folder is None else writable_folder(folder)
+        told: dict[str, Any] = {"held": HeldVectors(encoder), "progress": progress, "say": say, "resume": resume}
+        tune = partial(fine_tune, encoder, task, train, dev, source=options.get("source"), **told)
         trials: list[Trial] = []
-        held = HeldVectors(encoder)
         tuned_models: list[tuple[Trial, Tuned]] = []
         for seed, settings in grid.items():
-            found: list[tuple[Trial, Tuned]] = []
-            for index, (name, chosen) in enumerate(settings.items(), start=1):
-                place = None if folder is None else _place(folder, seed, index)
-                told: dict[str, Any] = {"held": held, "progress": progress, "say": say, "resume": resume}
-                tuned = fine_tune(encoder, task, train, dev, chosen, place, source=options.get("source"), **told)
-                score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
-                trials.append(Trial(seed, name, score, tuned.epoch, None if place is None else str(place)))
-                # Keep only the best in memory.
-                found = sorted([*found, (trials[-1], tuned)], key=lambda one: -one[0].dev)[: config.mean_of_best]
-            for trial, _ in found:
-                trial.chosen = True
-            for trial in trials:
-                if trial.folder is not None and not trial.chosen:  # its epochs are no longer needed
-                    remove_folder(Path(trial.folder) / EPOCHS)
+            of_seed, found = _tune_settings(tune, seed, settings, folder, keep=config.mean_of_best)
+            trials += of_seed
             for trial, tuned in found:
                 trial.tests = select(tuned, test, progress=progress)
             tuned_models = [max([*tuned_models, *found], key=lambda one: one[0].dev)]
@@ -271,6 +261,32 @@ def run_experiment(
                 if run is not None:
                     run.add_output(path)
     return done
+
+
+def _tune_settings(
+    tune: Callable[[TuneConfig, Path | None], Tuned],
+    seed: int,
+    settings: Mapping[str, TuneConfig],
+    folder: Path | None,
+    *,
+    keep: int,
+) -> tuple[list[Trial], list[tuple[Trial, Tuned]]]:
+    """Fine-tune with every setting of a seed; returns all trials, and the best with their models."""
+    trials: list[Trial] = []
+    best: list[tuple[Trial, Tuned]] = []
+    for index, (name, setting) in enumerate(settings.items(), start=1):
+        place = None if folder is None else _place(folder, seed, index)
+        tuned = tune(setting, place)
+        score = tuned.history[tuned.epoch - 1]["dev"][tuned.languages[0]]
+        trials.append(Trial(seed, name, score, tuned.epoch, None if place is None else str(place)))
+        # Keep only the best in memory.
+        best = sorted([*best, (trials[-1], tuned)], key=lambda one: -one[0].dev)[:keep]
+    for trial, _ in best:
+        trial.chosen = True
+    for trial in trials:
+        if trial.folder is not None and not trial.chosen:  # its epochs are no longer needed
+            remove_folder(Path(trial.folder) / EPOCHS)
+    return trials, best
 
 
 def _check_folder(
