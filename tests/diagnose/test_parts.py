@@ -8,7 +8,14 @@ import pytest
 from isoglot.compare.parallel_sentences import builtin_set
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers, sample_weights
 from isoglot.diagnose.measurements import anisotropy, mean_distance
-from isoglot.diagnose.retrieval import VARIANTS, PairEstimates, find_translations, fold_numbers
+from isoglot.diagnose.retrieval import (
+    VARIANTS,
+    PairEstimates,
+    SearchVariant,
+    find_misses,
+    find_translations,
+    fold_numbers,
+)
 from isoglot.diagnose.sentence_vectors import distinct_rows
 from isoglot.languages import twin
 from isoglot.retrieve.estimates import OWN, Estimates, OtherText
@@ -112,6 +119,38 @@ def test_rows_without_a_direction_are_found_by_chance():
     result = find_translations(X, noise(1), fold_numbers(N, 5, seed=0))
     assert found(result, "centered") < 0.05
     assert found(find_translations(0 * X, noise(1), fold_numbers(N, 5, seed=0)), "raw") < 0.05
+
+
+@pytest.mark.parametrize("way", ["raw", "centered"])
+def test_misses_are_those_of_the_search_with_their_similarities_and_ranks(way: SearchVariant):
+    X = noise(1)
+    Y, folds = X + 1.5 * noise(2) + 3, fold_numbers(N, 5, seed=0)
+    both = find_misses(X, Y, folds, way=way, most=7)
+    hits_N = find_translations(X, Y, folds).found_WN[VARIANTS.index(way)]
+    assert sum(one.total for one in both) == round(2 * (1 - hits_N).sum()) > 14
+    for one, (queries, answers) in zip(both, ((X, Y), (Y, X)), strict=True):
+        gaps = [miss.similarity_right - miss.similarity_found for miss in one.worst]
+        assert len(gaps) == 7
+        assert gaps == sorted(gaps)
+        for miss in one.worst:
+            apart = folds != folds[miss.row]
+            gone = [side[apart].mean(0) if way == "centered" else 0 for side in (queries, answers)]
+            query, candidates = queries[miss.row] - gone[0], answers - gone[1]
+            cosines = candidates @ query / np.linalg.norm(candidates, axis=1) / np.linalg.norm(query)
+            assert miss.found == cosines.argmax() != miss.row
+            assert miss.rank == 1 + (cosines > cosines[miss.row]).sum()
+            assert (miss.similarity_found, miss.similarity_right) == pytest.approx(
+                (cosines.max(), cosines[miss.row]), abs=1e-5
+            )
+    full = find_misses(X, Y, folds, way=way, most=N)
+    assert [one.worst[:7] for one in full] == [one.worst for one in both]
+
+
+def test_nothing_is_missed_where_all_is_found():
+    assert [one.total for one in find_misses(noise(1), noise(1), fold_numbers(N, 5, seed=0), way="raw", most=5)] == [
+        0,
+        0,
+    ]
 
 
 # --- shape ---

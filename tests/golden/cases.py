@@ -199,7 +199,7 @@ CASES = {
     "export": Case("export @pretrain @out --lang fr", TRAINED, tensors="*.safetensors"),
     "export-packed": Case("export @pretrain @out --format packed", TRAINED, without=("size",), tensors="*.safetensors"),
     "diagnose": Case(
-        f"diagnose @pretrain {_BITEXT} --layers 1 {_settings('resamples=20 draws=20')} {_CPU} --out @out",
+        f"diagnose @pretrain {_BITEXT} --layers 1 {_settings('resamples=20 draws=20 examples=2')} {_CPU} --out @out",
         TRAINED,
         rough=("spread",),
     ),

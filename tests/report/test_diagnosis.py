@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from typing import Literal
 
@@ -60,6 +60,20 @@ def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup:
     for name in ("English", "German", "Chinese"):
         assert f"<th scope='row'>{name}</th>" in text
     assert page.html() == diagnosis_page(checkup, facts=["isoglot diagnose"]).html()
+
+
+def test_failing_sentences_are_one_click_away(checkup: Checkup):
+    page = diagnosis_page(checkup)
+    table = next(table for table in page.tables() if table.caption.startswith("Wrong nearest"))
+    rows = table.dicts()
+    sides = [side for pair in checkup.pairs for side in pair.missed]
+    assert len(rows) == sum(min(side.count, 20) for side in sides) > 0
+    assert {(row["from"], row["to"]) for row in rows} <= set(permutations(["English", "German", "Chinese"], 2))
+    assert all(row["found"] != row["right"] for row in rows)
+    assert all(isinstance(row["rank"], int) and row["rank"] > 1 for row in rows)
+    side = checkup.as_dict()["pairs"][0]["missed"][0]
+    assert (side["source"], side["target"], side["examples"][0]["query"]) == ("en", "de", rows[0]["query"])
+    assert "filtered" in page.html().split("Sentences whose translation is not found")[1][:200]
 
 
 def test_the_page_in_a_browser(checkup: Checkup, seen: Callable[..., None]):

@@ -18,8 +18,17 @@ from isoglot.core.config import Config
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers
 from isoglot.diagnose.measurements import EstimateSources, measure
-from isoglot.diagnose.result import Checkup, LanguageFacts, LayerFacts, PairFacts, PairLayer, ProbeFacts
-from isoglot.diagnose.retrieval import VARIANTS
+from isoglot.diagnose.result import (
+    Checkup,
+    LanguageFacts,
+    LayerFacts,
+    MissedSentence,
+    MissedSentences,
+    PairFacts,
+    PairLayer,
+    ProbeFacts,
+)
+from isoglot.diagnose.retrieval import VARIANTS, find_misses
 from isoglot.diagnose.sentence_vectors import encode_sets
 from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.represent.extraction import sentence_pool
@@ -29,6 +38,8 @@ from isoglot.retrieve.simultaneous_intervals import as_share, chosen_interval, i
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import torch
 
     from isoglot.compare.language_probe import ProbeResult
     from isoglot.core.progress import Progress
@@ -56,6 +67,8 @@ class DiagnoseConfig(Config):
     """Maximum number of sentences for CKA."""
     pivot: str | None = None
     """Only pairs with this language. Default: every pair."""
+    examples: int = Field(20, ge=0, le=1000)
+    """Sentences with a wrong nearest neighbor to keep, for each direction of each pair."""
     seed: int = Field(0, ge=0)
     """Random seed of folds, resamples and permutations."""
 
@@ -110,6 +123,7 @@ def diagnose(
     hits = RetrievalHits.of_pairs(encoded, measured, resamples=config.resamples, seed=config.seed)
     found_SPLW = hits.sampled()
     best, best_SP = choose_best(hits, vectors.layers)
+    layer_P = np.array(vectors.layers)[found_SPLW[0, :, :, VARIANTS.index(best.way)].argmax(axis=1)]
     own_layers = language_layers(hits, vectors.layers, pairs, codes, best)
     return Checkup(
         model=name,
@@ -129,7 +143,14 @@ def diagnose(
             for at, layer in enumerate(vectors.layers)
         ),
         pairs=tuple(
-            _pair_facts(pair, len(one), vectors.layers, found_SPLW[:, number], measured.of_pair(number))
+            _pair_facts(
+                pair,
+                len(one),
+                vectors.layers,
+                found_SPLW[:, number],
+                measured.of_pair(number),
+                missed=_missed(one, pair, int(layer_P[number]), best.way, sources, config, encoder.device),
+            )
             for number, (one, pair) in enumerate(work)
         ),
         languages=tuple(
@@ -205,6 +226,8 @@ def _pair_facts(
     layers: Sequence[int],
     found_SLW: np.ndarray,
     facts: Sequence[PairMeasurement],
+    *,
+    missed: tuple[MissedSentences, ...],
 ) -> PairFacts:
     return PairFacts(
         source=pair[0],
@@ -220,6 +243,42 @@ def _pair_facts(
             )
             for at, layer in enumerate(layers)
         ),
+        missed=missed,
+    )
+
+
+def _missed(
+    one: EncodedSet,
+    pair: tuple[str, str],
+    layer: int,
+    way: SearchVariant,
+    sources: EstimateSources,
+    config: DiagnoseConfig,
+    device: torch.device,
+) -> tuple[MissedSentences, ...]:
+    """Sentences of both directions whose nearest neighbor in a layer is not their translation."""
+    X, Y = (one.vectors[code][layer] for code in pair)
+    means = sources.of_pair(pair, layer)
+    both = find_misses(X, Y, one.folds_N, way=way, most=config.examples, means=means, seed=config.seed, device=device)
+    return tuple(
+        MissedSentences(
+            source=source,
+            target=target,
+            layer=layer,
+            count=misses.total,
+            examples=tuple(
+                MissedSentence(
+                    query=one.texts[source][miss.row],
+                    found=one.texts[target][miss.found],
+                    right=one.texts[target][miss.row],
+                    similarity_found=miss.similarity_found,
+                    similarity_right=miss.similarity_right,
+                    rank=miss.rank,
+                )
+                for miss in misses.worst
+            ),
+        )
+        for (source, target), misses in zip((pair, pair[::-1]), both, strict=True)
     )
 
 

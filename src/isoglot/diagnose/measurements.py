@@ -112,6 +112,10 @@ class EstimateSources(NamedTuple):
                 )
         return found
 
+    def of_pair(self, pair: tuple[str, str], layer: int) -> PairEstimates:
+        """Source of the means of two languages in a layer."""
+        return PairEstimates(self.estimates, (self.of(pair[0], layer), self.of(pair[1], layer)))
+
 
 class LayerMeasurements(NamedTuple):
     """Measurements of pairs, by number of the pair and index of the layer, and of languages, by index of the layer."""
@@ -176,7 +180,7 @@ def _pair_layer(
     config: DiagnoseConfig,
 ) -> PairMeasurement:
     X, Y = (one.vectors[code][layer] for code in pair)
-    means = PairEstimates(sources.estimates, (sources.of(pair[0], layer), sources.of(pair[1], layer)))
+    means = sources.of_pair(pair, layer)
     result = find_translations(X, Y, one.folds_N, means=means, seed=config.seed, device=device)
     hubs = result.hubness["raw"], result.hubness["csls"]
     return PairMeasurement(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))

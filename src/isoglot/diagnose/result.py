@@ -65,13 +65,55 @@ class PairLayer(_Facts):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MissedSentence:
+    """A sentence whose nearest neighbor is not its translation.
+
+    Attributes:
+        query: The sentence.
+        found: Its nearest neighbor.
+        right: Its translation.
+        similarity_found: Cosine with the nearest neighbor.
+        similarity_right: Cosine with the translation.
+        rank: Rank of the translation among all candidates.
+    """
+
+    query: str
+    found: str
+    right: str
+    similarity_found: float
+    similarity_right: float
+    rank: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MissedSentences:
+    """Sentences of one language whose translations are not found in another, in the best layer of the two.
+
+    Attributes:
+        source: Language of the queries.
+        target: Language that is searched.
+        layer: The layer with the highest P@1 of the two languages by the recommended search variant.
+        count: Number of such sentences.
+        examples: Those with the largest difference between the two similarities, largest first.
+    """
+
+    source: str
+    target: str
+    layer: int
+    count: int
+    examples: tuple[MissedSentence, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairFacts:
-    """Figures of two languages in every layer."""
+    """Figures of two languages in every layer, and sentences whose translations are not found."""
 
     source: str
     target: str
     sentences: int
     layers: tuple[PairLayer, ...]
+    missed: tuple[MissedSentences, ...] = ()
+    """From source to target, and from target to source."""
 
     @property
     def name(self) -> str:

@@ -101,6 +101,81 @@ def find_translations(
     return search.found()
 
 
+class Miss(NamedTuple):
+    """A query whose nearest neighbor is not its translation.
+
+    Attributes:
+        row: Row of the query, and of its translation.
+        found: Row of its nearest neighbor.
+        similarity_found: Cosine with the nearest neighbor.
+        similarity_right: Cosine with the translation.
+        rank: Rank of the translation among all candidates, from 1.
+    """
+
+    row: int
+    found: int
+    similarity_found: float
+    similarity_right: float
+    rank: int
+
+
+class Misses(NamedTuple):
+    """Number of such queries, and some of them, the largest difference of similarities first."""
+
+    total: int
+    worst: list[Miss]
+
+
+def find_misses(
+    X: np.ndarray,
+    Y: np.ndarray,
+    folds_N: np.ndarray,
+    *,
+    way: SearchVariant,
+    most: int,
+    means: PairEstimates = CROSS_FITTED,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+) -> tuple[Misses, Misses]:
+    """The queries that fail, from X to Y and from Y to X.
+
+    Args:
+        X: N × D, one language.
+        Y: N × D, the translations, row by row.
+        folds_N: The fold of each sentence.
+        way: ``raw`` or ``centered``.
+        most: Number of queries to keep in each direction.
+        means: Source of means.
+        seed: Random seed of the directions that replace zero rows.
+        device: Device to compute on.
+    """
+    search = _Search(len(X), means, seed, device)
+    both = Misses(0, []), Misses(0, [])
+    for fold in np.unique(folds_N):
+        own_N = folds_N == fold
+        gone = search.means_of(X, Y, own_N) if way == "centered" else (np.zeros(1), np.zeros(1))
+        rules = search.rules(np.asarray(without_mean(X, gone[0])), np.asarray(without_mean(Y, gone[1])))
+        found = [_misses(rules, direction, np.flatnonzero(own_N), most) for direction in get_args(Direction)]
+        one, other = (Misses(a.total + b.total, a.worst + b.worst) for a, b in zip(both, found, strict=True))
+        both = one, other
+    for one in both:
+        one.worst.sort(key=lambda miss: miss.similarity_right - miss.similarity_found)
+        del one.worst[most:]
+    return both
+
+
+def _misses(rules: PairSearch, direction: Direction, asked_F: np.ndarray, most: int) -> Misses:
+    rows_F = torch.from_numpy(asked_F).to(rules.X_ND.device)
+    top = rules.best("cosine", direction, 1, rows_F)
+    right_F = (rules.X_ND[rows_F] * rules.Y_MD[rows_F]).sum(1)
+    found_F, nearest_F = top.indices_NK[:, 0], top.scores_NK[:, 0]
+    wrong_M = torch.nonzero(found_F != rows_F)[:, 0]
+    kept_M = wrong_M[torch.argsort((right_F - nearest_F)[wrong_M], stable=True)[:most]]
+    ranks_M = rules.ranks("cosine", direction, rows_F[kept_M, None].expand(-1, 2))
+    columns = rows_F[kept_M], found_F[kept_M], nearest_F[kept_M], right_F[kept_M], ranks_M
+    return Misses(len(wrong_M), [Miss(*one) for one in zip(*(column.tolist() for column in columns), strict=True)])
+
+
 def trimmed(X: np.ndarray, Y: np.ndarray, own_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Remove the strongest directions of both languages together, estimated outside a fold.
 

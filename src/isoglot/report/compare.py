@@ -464,7 +464,10 @@ def figure7_page(figure: Figure7, found: Sequence[Figure7Claim], *, facts: Seque
             title="The other forms of CKA, averaged over layers",
             body=[Side([_averages(figure, "debiased"), _averages(figure, "centered")]), averages_table(figure)],
         ),
-        Section(title="What the paper reads off its figure, read off this one", body=[_DECIDED, Filtered(verdicts)]),
+        Section(
+            title="What the paper reads off its figure, read off this one",
+            body=[_DECIDED, Filtered(verdicts, "does not hold")],
+        ),
         Section(title="Layer by layer", body=[Side([_layer(figure, form) for form in FORMS])]),
     ]
     if (retrieval := _retrieval(figure)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.language_codes import language_name
@@ -10,7 +11,7 @@ from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.diagnose.findings import all_findings, percent
 from isoglot.report.figures import Figure, Line, heat_map, lines
-from isoglot.report.page import Page, Section, Side, escape, markup
+from isoglot.report.page import Filtered, Folded, Page, Section, Side, escape, markup
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ _ABOUT_SHAPE = (
     "first principal component. Hubs: the skewness of how often a sentence is among the ten nearest by cosine; 0 where "
     "all are alike, above 1 where a few are near to everything."
 )
+MOST_MISSED = 1000
+"""Maximum number of missed sentences on the page."""
 SIGNS: dict[Tone, str] = {"good": "✓", "plain": "·", "warn": "!", "bad": "✗"}
 
 
@@ -235,7 +238,7 @@ def _pairs(checkup: Checkup) -> Section:
         Column("apart", "means apart", format=".2f"),
     ]
     table = Table.from_rows(rows, columns, caption=f"Pairs in layer {best.layer}")
-    return Section(title=title, body=[Side(maps) if len(checkup.languages) > 2 else None, table])
+    return Section(title=title, body=[Side(maps) if len(checkup.languages) > 2 else None, table, _missed(checkup)])
 
 
 def _matrix(
@@ -251,6 +254,37 @@ def _matrix(
     return heat_map(
         names, names, cells, name=name, title=title, x="", y="", scale=scale, limits=limits, form=form, caption=caption
     )
+
+
+def _missed(checkup: Checkup) -> Folded | None:
+    """The sentences whose nearest neighbor is wrong, one click away."""
+    sides = [side for pair in checkup.pairs for side in pair.missed if side.examples]
+    if not sides:
+        return None
+    kept = max(1, MOST_MISSED // len(sides))
+    rows = [
+        {"from": language_name(side.source), "to": language_name(side.target), "layer": side.layer, **asdict(one)}
+        for side in sides
+        for one in side.examples[:kept]
+    ]
+    columns = [
+        Column("from"),
+        Column("to"),
+        Column("layer"),
+        Column("query", "sentence"),
+        Column("found", "found instead"),
+        Column("right", "translation"),
+        Column("similarity_found", "cosine, found", format=".3f"),
+        Column("similarity_right", "cosine, translation", format=".3f"),
+        Column("rank", "rank of translation"),
+    ]
+    total = sum(side.count for pair in checkup.pairs for side in pair.missed)
+    caption = (
+        f"Wrong nearest neighbors in the layer that is best for the pair, {_WAY_WORDS[checkup.best.way]}: "
+        f"{len(rows):,} of {total:,}, in each direction those whose translation is farthest behind what was found"
+    )
+    table = Filtered(Table.from_rows(rows, columns, caption=caption), hint=f"{rows[0]['from']}, {rows[0]['to']}")
+    return Folded(f"Sentences whose translation is not found ({total:,})", [table])
 
 
 def _tokens(checkup: Checkup) -> Section:

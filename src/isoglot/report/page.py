@@ -48,9 +48,10 @@ class Folded:
 
 @dataclass(frozen=True)
 class Filtered:
-    """A table with a text box that filters its rows."""
+    """A table with a text box that filters its rows; the hint is an example of what to type."""
 
     table: Table
+    hint: str
 
 
 Block: TypeAlias = "str | Figure | Table | Side | Folded | Filtered | Markup | None"

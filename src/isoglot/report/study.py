@@ -272,7 +272,10 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Section | None:
     named = f"{_count(len(rest), 'claim')} that this study has no numbers for: {', '.join(c.claim for c in rest)}"
     return Section(
         title=verdict_finding(verdicts),
-        body=[Filtered(verdict_table(run)) if run else None, Folded(named, [verdict_table(rest)]) if rest else None],
+        body=[
+            Filtered(verdict_table(run), "does not hold") if run else None,
+            Folded(named, [verdict_table(rest)]) if rest else None,
+        ],
     )
 
 

@@ -90,32 +90,40 @@
           rows.sort((one, other) => (up ? 1 : -1) * compare(key(one.cells[column]), key(other.cells[column])));
           body.append(...fixed, ...rows);
         }
+        table.dispatchEvent(new Event("sorted", { bubbles: true }));
       });
     });
   }
   const most = 24;
   for (const block of document.querySelectorAll(".table")) {
-    const rows = [...block.querySelectorAll("tbody tr")];
-    if (rows.length > most + 6) {
-      const button = Object.assign(document.createElement("button"), { className: "unfold", type: "button" });
-      const fold = folded => {
-        [...block.querySelectorAll("tbody tr")].forEach((row, at) => row.classList.toggle("folded", folded && at >= most));
-        button.textContent = folded ? `Show all ${rows.length} rows` : "Show fewer rows";
-        button.setAttribute("aria-expanded", String(!folded));
-        button.onclick = () => fold(!folded);
-      };
-      fold(true);
+    const rows = () => [...block.querySelectorAll("tbody tr")];
+    const button = Object.assign(document.createElement("button"), { className: "unfold", type: "button" });
+    const input = Object.assign(document.createElement("input"), { type: "search", placeholder: block.dataset.hint });
+    let folded = rows().length > most + 6;
+    const show = () => {
+      const words = input.value.toLowerCase().split(",").map(word => word.trim());
+      const left = rows().filter(row => {
+        const text = row.textContent.toLowerCase();
+        const kept = words.every(word => text.includes(word));
+        row.classList.toggle("filtered-out", !kept);
+        return kept;
+      });
+      left.forEach((row, at) => row.classList.toggle("folded", folded && at >= most));
+      button.hidden = left.length <= most;
+      button.textContent = folded ? `Show all ${left.length} rows` : "Show fewer rows";
+      button.setAttribute("aria-expanded", String(!folded));
+    };
+    if (folded) {
+      button.addEventListener("click", () => { folded = !folded; show(); });
       block.querySelector(".scroll").after(button);
+      block.addEventListener("sorted", show);
+      show();
     }
     if (block.classList.contains("filtered")) {
       const label = Object.assign(document.createElement("label"), { className: "filter", textContent: "Filter" });
-      const input = Object.assign(document.createElement("input"), { type: "search", placeholder: "words of a row, such as: does not hold" });
       label.append(input);
       block.prepend(label);
-      input.addEventListener("input", () => {
-        const words = input.value.toLowerCase().trim();
-        for (const row of rows) row.classList.toggle("filtered-out", !row.textContent.toLowerCase().includes(words));
-      });
+      input.addEventListener("input", show);
     }
   }
 })();
