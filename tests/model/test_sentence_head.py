@@ -153,6 +153,35 @@ def test_without_a_length_of_its_own_the_tokenizers_counts(hf_folder, sentences,
     assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["max_length"] == 9
 
 
+@pytest.mark.parametrize(
+    ("pool", "mode"),
+    [("mean-all", "mean_tokens"), ("first", "cls_token"), ("cls", "cls_token"), ("last", "lasttoken"),
+     ("max", "max_tokens"), ("weighted", "weightedmean_tokens")],
+)  # fmt: skip
+def test_poolings_that_count_special_tokens(model, pool: Any, mode: str, hf_folder, sentences):
+    folder, texts = hf_folder(model), list(sentences)
+    found = extract(load_encoder(folder, device="cpu"), texts, pool=pool, length=12)
+    np.testing.assert_allclose(found[2], expected(model, folder, texts, mode).numpy(), atol=1e-5)
+    assert (found.header["pool"], found.header["special_tokens"]) == ("first" if pool == "cls" else pool, True)
+    assert not extract(load_encoder(folder, device="cpu"), texts).header["special_tokens"]
+
+
+def test_the_default_prompt_is_put_before_every_text(model, hf_folder, sentences):
+    folder = hf_folder(model)
+    write(folder, ("mean_tokens",), dense=None)
+    plain = extract(load_encoder(folder, device="cpu"), [f"the girl {text}" for text in sentences])
+    prompts = {"default_prompt_name": "query", "prompts": {"query": "the girl ", "document": "yes "}}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    np.testing.assert_array_equal(extract(load_encoder(folder, device="cpu"), list(sentences))[2], plain[2])
+    changed(folder / "1_Pooling" / "config.json", include_prompt=False)
+    text = "the cat sleeps"  # [CLS] the girl | the cat sleeps [SEP]: the last four tokens count
+    encoder = load_encoder(folder, device="cpu")
+    words = extract(encoder, [f"the girl {text}".split()], pool="words")[2]
+    end = extract(encoder, [f"the girl {text}"], pool="last")[2]
+    mean = np.concatenate([words[2:], end]).mean(0)
+    np.testing.assert_allclose(extract(encoder, [text])[2][0], mean / np.linalg.norm(mean), atol=1e-5)
+
+
 def changed(file: Path, **changes: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
@@ -172,7 +201,4 @@ def test_what_is_not_known_is_refused_in_one_line(hf_folder, shake):
         load_encoder(folder)
     changed(folder / "1_Pooling" / "config.json", pooling_mode_other_tokens=True)
     with raises("input.unknown-format", "'pooling_mode_other_tokens'"):
-        load_encoder(folder)
-    (folder / "config_sentence_transformers.json").write_text('{"default_prompt_name": "query"}')
-    with raises("input.unknown-format", "'query'"):
         load_encoder(folder)

@@ -348,7 +348,7 @@ def test_errors(imported: EncoderLike, tmp_path: Path):
         ({"layers": [0, 0]}, "config.invalid-value", "[0, 0]"),
         ({"layers": []}, "config.invalid-value", "layers"),
         ({"layers": "last"}, "config.invalid-value", "'last'"),
-        ({"pool": "max"}, "config.unknown-name", "'max'"),
+        ({"pool": "median"}, "config.unknown-name", "'median'"),
         ({"precision": "float16"}, "config.unknown-name", "'float16'"),
         ({"batch_tokens": 0}, "config.invalid-value", 0),
         ({"length": 2}, "config.invalid-value", 2),

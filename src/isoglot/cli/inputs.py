@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
+    from isoglot.represent.extraction import Pool
     from isoglot.retrieve.estimates import Estimates, From, OtherText
     from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.retrieve.parallel_sets import ParallelSet
-    from isoglot.retrieve.sentences import Layers, Pool
+    from isoglot.retrieve.sentences import Layers
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 

@@ -185,15 +185,21 @@ Weights = Annotated[
         help="Of a training run: those with the lowest dev perplexity, or the last.",
     ),
 ]
+POOLS = (
+    "the mean of its subwords (special tokens left out), the mean of all its tokens, its first (also cls) or last "
+    "token, the maximum over its tokens, their mean weighted by position"
+)
+"""Poolings of sentences, for help texts. All but ``mean`` count special tokens, as sentence-transformers does."""
 SentencePool = Annotated[
-    Literal["mean", "first"], typer.Option("--pool", help="A sentence is the mean of its subwords, or its first token.")
+    Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted"],
+    typer.Option("--pool", help=f"A sentence is {POOLS}. All but mean count special tokens."),
 ]
 SentencePoolOfModel = Annotated[
-    Literal["mean", "first", "model"] | None,
+    Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted", "model"] | None,
     typer.Option(
         "--pool",
-        help="A sentence is the mean of its subwords (special tokens left out), its first token, or what the modules "
-        "of a sentence-transformers model make of it. Default: model where there are such modules, else mean.",
+        help=f"A sentence is {POOLS}, or what the modules of a sentence-transformers model make of it. All but mean "
+        "count special tokens. Default: model where there are such modules, else mean.",
     ),
 ]
 

@@ -13,7 +13,7 @@ from isoglot.core.table import Column, Table
 from isoglot.report.figures import Figure, Line, heat_map, lines
 from isoglot.report.figures.charts import chosen
 from isoglot.report.page import Filtered, Folded, Page, Section, Side
-from isoglot.represent.extraction import cut_in_words
+from isoglot.represent.extraction import POOLS_IN_WORDS, cut_in_words
 from isoglot.study.claims.printed_numbers import printed
 
 if TYPE_CHECKING:
@@ -222,9 +222,9 @@ def _pair_names(found: Sequence[LayerMeasurement]) -> str:
 
 
 def _read(result: Comparison, said: Sequence[str]) -> Section:
-    vector = "mean of its subwords" if result.pool == "mean" else "first token"
     about = (
-        f"Both sides read the same {result.sentences:,} sentences, one in each language; a sentence is the {vector}. A "
+        f"Both sides read the same {result.sentences:,} sentences, one in each language; a sentence is the "
+        f"{POOLS_IN_WORDS[result.pool]}. A "
         "measure says how far the two spaces arrange the sentences in the same way, without asking whether they lie in "
         "the same place."
     )

@@ -12,6 +12,7 @@ from isoglot.core.table import Column, Table
 from isoglot.diagnose.findings import all_findings, percent
 from isoglot.report.figures import Figure, Line, heat_map, lines
 from isoglot.report.page import Filtered, Folded, Page, Section, Side, escape, markup
+from isoglot.represent.extraction import POOLS_IN_WORDS
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
@@ -388,7 +389,7 @@ def _method(checkup: Checkup) -> Section:
         if checkup.origin.startswith("built-in")
         else ()
     )
-    pooled = "first token" if checkup.settings.get("pool") == "first" else "mean of its tokens"
+    pooled = POOLS_IN_WORDS[str(checkup.settings["pool"])]
     names = ", ".join(language_name(each.code) for each in checkup.languages)
     said = (
         f"{checkup.sentences:,} sentences in {names}: {checkup.origin}. A sentence is the {pooled} in each layer, and "

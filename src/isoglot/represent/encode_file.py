@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import counted
-from isoglot.represent.extraction import extract
+from isoglot.represent.extraction import Pool, extract
 from isoglot.represent.word_vectors import word_types
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.word_vectors import read_words
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.representations import Representations
 
-FilePool = Literal["mean", "first", "model", "words", "word-first", "types"]
+FilePool = Pool | Literal["types"]
 """A pooling of :func:`extract`, or ``types``: word types, averaged over their contexts."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import count
-from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -35,21 +35,26 @@ if TYPE_CHECKING:
     from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey
     from isoglot.represent.token_rows import TokenRows
 
-Pool = Literal["mean", "first", "words", "word-first", "model"]
-"""``mean`` of a sentence's subwords without special tokens, its ``first`` token (``[CLS]``), every word as the mean of
-its subwords (``words``) or as its first one (``word-first``); ``model``: the sentence vector of a sentence-transformers
-model, computed by its modules from the last layer, special tokens included.
+SentencePool = Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted", "model"]
+"""One row per sentence: ``mean`` of its subwords without special tokens, ``mean-all`` of its tokens with them (as
+sentence-transformers does), ``first`` (also ``cls``) or ``last`` token, special tokens included; ``max`` over its
+tokens in each dimension; ``weighted``: mean with weight 1 for the first token, 2 for the second (SGPT, Muennighoff
+2022); ``model``: the sentence vector of a sentence-transformers model, computed by its modules from the last layer.
 """
-SentencePool = Literal["mean", "first", "model"]
-"""Poolings with one row per sentence."""
+Pool = SentencePool | Literal["words", "word-first"]
+"""The same, or every word as the mean of its subwords (``words``) or as its first one (``word-first``)."""
 
-_POOLS: dict[Pool, tuple[Kind, Pooling]] = {
-    "mean": ("text", "mean"),
-    "first": ("text", "first"),
-    "words": ("words", "mean"),
-    "word-first": ("words", "word-first"),
-    "model": ("text", "model"),
+POOLS_IN_WORDS: dict[str, str] = {
+    "mean": "mean of its subwords, special tokens left out",
+    "mean-all": "mean of its tokens, special tokens included",
+    "first": "first token",
+    "cls": "first token",
+    "last": "last token, special tokens included",
+    "max": "maximum of its tokens in each dimension, special tokens included",
+    "weighted": "mean of its tokens weighted by position, special tokens included",
+    "model": "vector of the model's own modules",
 }
+_WORDS: dict[str, tuple[Kind, Pooling]] = {"words": ("words", "mean"), "word-first": ("words", "word-first")}
 EVENTS = ("cut", "split", "unread")
 """Texts or words truncated to the maximum length, sentences divided into windows, texts or words without tokens."""
 
@@ -64,9 +69,14 @@ def cut_in_words(cut: Iterable[tuple[str, int]], rows: int) -> list[str]:
     return [f"Longer than the model takes, and cut: {', '.join(found)}"] if found else []
 
 
-def sentence_pool(encoder: EncoderLike) -> SentencePool:
-    """Default pooling of an encoder: its own sentence vectors if it has them, else the mean of the subwords."""
-    return "mean" if encoder.sentence_head is None else "model"
+def sentence_pool(encoder: EncoderLike, asked: Pool | None = None) -> Pool:
+    """The pooling asked for, ``cls`` under its name ``first``.
+
+    Default: the encoder's own sentence vectors if it has them, else the mean of the subwords.
+    """
+    if asked is None:
+        return "mean" if encoder.sentence_head is None else "model"
+    return "first" if asked == "cls" else asked
 
 
 def pool_in_words(encoder: EncoderLike, pool: Pool) -> list[str]:
@@ -109,22 +119,25 @@ def extract(
         InputError: A sentence is empty, or a hidden state is not finite.
         StorageError: A file cannot be read or written.
     """
-    pool = sentence_pool(encoder) if pool is None else pool
-    check_name("pooling", pool, _POOLS)
+    pool = sentence_pool(encoder, pool)
+    check_name("pooling", pool, [*POOLS_IN_WORDS, *_WORDS])
     if resume and out is None:
         raise ConfigError(
             "nothing to resume: no output file is given",
             remedy="set out",
             code="config.conflicting-options",
         )
-    kind, pooling = _POOLS[pool]
+    kind, pooling = _WORDS.get(pool, ("text", cast("Pooling", pool)))
     facts = survey_sentences(sentences, kind)
     through = LayerPass(encoder, pooling, **options)
-    job = _Job(through, RowMaker(encoder.vocabulary, through.language, kind, through.length), sentences, facts, chunk)
+    as_read = str if through.head is None else through.head.as_read
+    maker = RowMaker(encoder.vocabulary, through.language, kind, through.length, as_read)
+    job = _Job(through, maker, sentences, facts, chunk)
     header = {
         "format": FORMAT,
         **description(through, name, None if out is None else encoder_hash(encoder)),
         "pool": pool,
+        "special_tokens": pool not in ("mean", *_WORDS),
         **({} if through.head is None else {"modules": list(through.head.steps)}),
         "sentences": facts.sentences,
         "sentences_sha256": facts.sha256,

@@ -23,10 +23,12 @@ from torch import nn
 from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
 from isoglot.model.batch import Batch, batch_of_ids, first_places, to_device
+from isoglot.model.hf.sentence_transformers import pool_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoglot.model.hf.sentence_transformers import SentenceHead
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.token_rows import TokenRows
 
@@ -90,10 +92,13 @@ Layers = Literal["all"] | Sequence[int]
 """Layer numbers, 0 for the embeddings, negative ones from the end; or all of them."""
 Precision = Literal["float32", "bfloat16"]
 """Precision of the encoder; pooling and results are float32."""
-Pooling = Literal["mean", "first", "word-first", "tokens", "all-tokens", "model"]
+Pooling = Literal["mean", "first", "word-first", "tokens", "all-tokens", "mean-all", "max", "last", "weighted", "model"]
 """Mean of an item's tokens, first token of its row (``[CLS]``), its first token, every token as an item (with
-``all-tokens`` special tokens too), or the sentence vector of the model's own modules.
+``all-tokens`` special tokens too); mean, maximum, last and position-weighted mean of all tokens of a row, special ones
+included; or the sentence vector of the model's own modules.
 """
+_OVER_ROWS = {"mean-all": "mean", "max": "max", "last": "lasttoken", "weighted": "weightedmean"}
+"""Poolings over all tokens of a row, and their names in :func:`pool_tokens`."""
 
 LENGTH = 512  # default maximum: enough for a sentence
 _CORE_TOKENS = 1024  # per batch on one core, fits its caches; 512 and 2048 are 7 and 12 % slower
@@ -228,7 +233,7 @@ class LayerPass:
             if self.head is None:
                 raise ConfigError(
                     "the model has no sentence vectors of its own",
-                    remedy="pool with mean or first",
+                    remedy="pool with mean, or another of the poolings",
                     code="config.not-supported",
                 )
             if layers != "all" and self.layers != (encoder.depth,):
@@ -238,9 +243,9 @@ class LayerPass:
                     code="config.not-supported",
                 )
             self.layers = (encoder.depth,)
-            longest = min(encoder.max_length, LENGTH if self.head.length is None else self.head.length)
-            length = longest if length is None else length
+            length = min(encoder.max_length, self.head.length or encoder.max_length) if length is None else length
         self.pooling = pooling
+        self._skip = _prompt_tokens(encoder, self.head)
         self.language = None if language is None else language_code(language)
         self.length = row_length(encoder, length)
         self.batch_tokens = batch_budget(encoder, batch_tokens)
@@ -335,7 +340,9 @@ class LayerPass:
         moved = batch.to(encoder.device)
         for layer, hidden_BTD in self._states(moved):
             if layer in self.layers and self.head is not None:
-                found.append(self.head(hidden_BTD, moved.mask_BT))
+                found.append(self.head(hidden_BTD, moved.mask_BT, skip=self._skip))
+            elif layer in self.layers and self.pooling in _OVER_ROWS:
+                found.append(pool_tokens(_OVER_ROWS[self.pooling], hidden_BTD, moved.mask_BT))
             elif layer in self.layers:
                 # Hidden states of padding are never used: they may be anything.
                 states_ND = hidden_BTD.flatten(0, 1).index_select(0, places).float()
@@ -345,6 +352,15 @@ class LayerPass:
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
         """Hidden states layer by layer, up to the last one needed."""
         yield from enumerate(self.encoder.states(batch, self.language, self.layers[-1]))
+
+
+def _prompt_tokens(encoder: EncoderLike, head: SentenceHead | None) -> int:
+    """Number of tokens of a prompt that do not count in pooling, ``[CLS]`` before them included."""
+    if head is None or head.include_prompt or not head.prompt:
+        return 0
+    layout = encoder.vocabulary.layout
+    ids = encoder.vocabulary.encode_batch([head.as_read("")], None)[0]
+    return len(layout.before) + len(ids) + max(len(layout.after) - 1, 0)
 
 
 def _means(states_ND: torch.Tensor, lengths_K: torch.Tensor) -> torch.Tensor:

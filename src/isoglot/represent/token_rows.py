@@ -19,7 +19,7 @@ from isoglot.vocab.whole_words import blank_before_words
 from isoglot.vocab.word_reader import Reader, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from isoglot.represent.sentences import Kind, Sentence
     from isoglot.vocab import Vocabulary
@@ -85,16 +85,25 @@ class RowMaker:
         language: Language of the sentences, where the vocabulary depends on it.
         kind: Whether sentences are texts or lists of words.
         length: Maximum number of tokens per row, special tokens included.
+        as_read: Text as the tokenizer gets it, such as behind a prompt.
 
     Raises:
         ConfigError: The language is missing, or the length leaves no room for a token.
     """
 
-    def __init__(self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        language: str | None,
+        kind: Kind,
+        length: int,
+        as_read: Callable[[str], str] = str,
+    ) -> None:
         check_room(vocabulary, length)
         self.vocabulary = vocabulary
         self.language = language
         self.kind = kind
+        self.as_read = as_read
         self.room = length - vocabulary.layout.size
         self._unknown = np.array([vocabulary.unknown_id])
         self._blank = blank_before_words(vocabulary, language)
@@ -104,7 +113,7 @@ class RowMaker:
         """Rows of some sentences, in order."""
         rows = TokenRows(special=self.vocabulary.layout.size)
         if self.kind == "text":
-            for raw in self._lines.encode([str(sentence) for sentence in sentences]):
+            for raw in self._lines.encode([self.as_read(str(sentence)) for sentence in sentences]):
                 ids = np.frombuffer(raw, self._lines.dtype)
                 if not len(ids):
                     ids = self._unknown

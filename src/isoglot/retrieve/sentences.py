@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
+    from isoglot.represent.extraction import Pool
     from isoglot.retrieve.evaluation import RetrievalConfig
 
     Change = Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 OTHER_SENTENCES = 2000
 """Maximum number of sentences of other text for a mean."""
 Layers = Literal["all"] | list[int]
-Pool = Literal["mean", "first", "model"]
-"""A sentence is the mean of its subwords, its first token, or the model's own sentence vector."""
 
 
 def unchanged(source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
@@ -81,7 +80,7 @@ def retrieve_sentences(
     """
     given = [ParallelSet.from_lists(sets)] if isinstance(sets, Mapping) else sets
     kept = [one.without_repeats() for one in given]
-    pool = pool or sentence_pool(encoder)
+    pool = sentence_pool(encoder, pool)
     pairs, remarks = [], [*pool_in_words(encoder, pool)]
     sides: dict[str, VectorSet] = {}
     for one in kept:

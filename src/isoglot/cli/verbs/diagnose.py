@@ -80,7 +80,7 @@ def diagnose(
     asked = parse_estimates(means_from, csls_from, folds=config.folds)
     given = read_sets(parallel, langs, sentences or MOST) if parallel else []
     encoder = load_encoder(model, device=device)
-    own = pool or sentence_pool(encoder)
+    own = sentence_pool(encoder, pool)
     codes = parse_langs(langs)
     sets = given or [builtin_set(codes or builtin_languages_of(encoder), sentences or SENTENCES, seed=seed)]
     languages = dict.fromkeys(code for one in sets for code in one.sentences)

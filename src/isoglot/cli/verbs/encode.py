@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.inputs import parse_pairs
-from isoglot.cli.options import Device, LayerList, ModelArgument, VectorsOut, Weights, parse_layers
+from isoglot.cli.options import POOLS, Device, LayerList, ModelArgument, VectorsOut, Weights, parse_layers
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.language_codes import language_code
@@ -35,13 +35,27 @@ def encode(
     ] = None,
     layers: LayerList = "all",
     pool: Annotated[
-        Literal["mean", "first", "model", "words", "word-first", "types", "embeddings"] | None,
+        Literal[
+            "mean",
+            "mean-all",
+            "first",
+            "cls",
+            "last",
+            "max",
+            "weighted",
+            "model",
+            "words",
+            "word-first",
+            "types",
+            "embeddings",
+        ]
+        | None,
         typer.Option(
             "--pool",
-            help="A row is the mean of a sentence's subwords (special tokens left out), its first token, the sentence "
-            "vector of a sentence-transformers model, a word (mean or first of its subwords), a word type (mean over "
-            "its contexts), or without --text the bare embedding of a word of one subword. Default: model for a "
-            "sentence-transformers model, else mean.",
+            help=f"A row is a sentence: {POOLS}, or the vector of a sentence-transformers model (all but mean count "
+            "special tokens); a word (mean or first of its subwords), a word type (mean over its contexts), or without "
+            "--text the bare embedding of a word of one subword. Default: model for a sentence-transformers model, "
+            "else mean.",
         ),
     ] = None,
     words: Annotated[

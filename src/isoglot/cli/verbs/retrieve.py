@@ -310,7 +310,7 @@ def sentences(
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder = load_encoder(model or EMBEDDED, device=device)
         sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
-        shared["pool"] = pool or sentence_pool(encoder)
+        shared["pool"] = sentence_pool(encoder, pool)
         others = asked.others(encoder, dict.fromkeys(code for one in sets for code in one.sentences), **shared)
         return retrieve_sentences(encoder, sets, config, others=others, name=model or EMBEDDED, **options, **shared)
 

@@ -1,7 +1,8 @@
 """The modules of a sentence-transformers folder: from the last hidden states to the one vector of a sentence.
 
-``modules.json`` names them: a Transformer, then Pooling, then any of Dense and Normalize. They are computed here; no
-code comes from the folder, and one with other modules is refused. Special tokens count in pooling, as they do there.
+``modules.json`` names them: a Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout. They are
+computed here; no code comes from the folder, and one with other modules is refused. Special tokens count in pooling, as
+they do there, and the default prompt is put before every text.
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``E`` size of the sentence's vector.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from isoglot.core.errors import InputError, one_line, shown
@@ -25,45 +27,64 @@ _UNLIMITED = 1_000_000  # tokens: what a tokenizer says that has no limit is mor
 Fetch = Callable[[str], Path | None]
 """Gives the file of a relative path, or None where there is none."""
 Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-_KNOWN = ("Transformer", "Pooling", "Dense", "Normalize")
-_ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "Identity": lambda x: x,
-    "Tanh": torch.tanh,
-    "ReLU": F.relu,
-    "GELU": F.gelu,
-    "Sigmoid": torch.sigmoid,
-    "SiLU": F.silu,
-}
+_AFTER_POOLING = ("Dense", "LayerNorm", "Normalize", "Dropout")
+_KNOWN = ("Transformer", "Pooling", *_AFTER_POOLING)
+_ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid", "SiLU")
 
 
-def _mean(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor, power: float = 1.0) -> torch.Tensor:
-    counts_B1 = mask_BT1.sum(dim=1).clamp(min=1e-9)
-    return (hidden_BTD * mask_BT1).sum(dim=1) / counts_B1**power
+def _mean(hidden_BTD: torch.Tensor, weights_BT1: torch.Tensor, power: float = 1.0) -> torch.Tensor:
+    return (hidden_BTD * weights_BT1).sum(dim=1) / weights_BT1.sum(dim=1).clamp(min=1e-9) ** power
 
 
-def _weighted_mean(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor) -> torch.Tensor:
-    """Mean with weights that grow with the position: 1 for the first token, 2 for the second."""
-    weights_BT1 = mask_BT1.cumsum(dim=1) * mask_BT1
-    return (hidden_BTD * weights_BT1).sum(dim=1) / weights_BT1.sum(dim=1).clamp(min=1e-9)
+def _token(hidden_BTD: torch.Tensor, at_B1: torch.Tensor) -> torch.Tensor:
+    return hidden_BTD[torch.arange(len(at_B1), device=at_B1.device), at_B1[:, 0]]
 
 
-def _token(hidden_BTD: torch.Tensor, mask_BT1: torch.Tensor, *, last: bool) -> torch.Tensor:
-    """The first or the last token that is not padding."""
-    order_BT = torch.arange(1, mask_BT1.shape[1] + 1, device=mask_BT1.device) * mask_BT1[..., 0]
-    order_BT = order_BT if last else torch.where(order_BT > 0, -order_BT, -torch.inf)
-    at_B = order_BT.argmax(dim=1)
-    return hidden_BTD[torch.arange(len(at_B), device=at_B.device), at_B]
-
-
+# Places count from 1 at the first token of a text, its prompt included; they are 0 where a token does not count.
 _POOLS: dict[str, tuple[str, Pool]] = {
-    "cls": ("cls_token", lambda hidden, mask: _token(hidden, mask, last=False)),
-    "max": ("max_tokens", lambda hidden, mask: hidden.masked_fill(mask == 0, -torch.inf).amax(dim=1)),
-    "mean": ("mean_tokens", _mean),
-    "mean_sqrt_len": ("mean_sqrt_len_tokens", lambda hidden, mask: _mean(hidden, mask, 0.5)),
-    "weightedmean": ("weightedmean_tokens", _weighted_mean),
-    "lasttoken": ("lasttoken", lambda hidden, mask: _token(hidden, mask, last=True)),
+    "cls": ("cls_token", lambda hidden, places: _token(hidden, (places > 0).int().argmax(dim=1))),
+    "max": ("max_tokens", lambda hidden, places: hidden.masked_fill(places == 0, -torch.inf).amax(dim=1)),
+    "mean": ("mean_tokens", lambda hidden, places: _mean(hidden, (places > 0).float())),
+    "mean_sqrt_len_tokens": (
+        "mean_sqrt_len_tokens",
+        lambda hidden, places: _mean(hidden, (places > 0).float(), 0.5),
+    ),
+    "weightedmean": ("weightedmean_tokens", _mean),
+    "lasttoken": ("lasttoken", lambda hidden, places: _token(hidden, places.argmax(dim=1))),
 }
 """The end of the key in older configs, and the function, in the order in which several poolings are concatenated."""
+
+
+def pool_tokens(name: str, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, skip: int = 0) -> torch.Tensor:
+    """Pool the tokens of sentences into vectors (B x D), in float32, special tokens included.
+
+    Args:
+        name: ``cls``, ``max``, ``mean``, ``mean_sqrt_len_tokens``, ``weightedmean`` (weight 1 for the first token, 2
+            for the second) or ``lasttoken``, as sentence-transformers calls and computes them.
+        hidden_BTD: Hidden states; at padding, anything.
+        mask_BT: True at tokens.
+        skip: Tokens at the beginning of each sentence that do not count.
+    """
+    places_BT1 = (mask_BT.cumsum(dim=1) * mask_BT).float()[..., None]
+    places_BT1 = torch.where(places_BT1 > skip, places_BT1, 0)
+    return _POOLS[name][1](hidden_BTD.float().masked_fill(~mask_BT[..., None], 0), places_BT1)
+
+
+class _Dense(nn.Module):
+    """A linear layer with an activation, added to its input (or a projection of it) if there is a residual."""
+
+    def __init__(self, linear: nn.Linear, activation: nn.Module, residual: nn.Module | None) -> None:
+        super().__init__()
+        self.linear, self.activation, self.residual = linear, activation, residual
+
+    def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
+        made_BE: torch.Tensor = self.activation(self.linear(x_BD))
+        return made_BE if self.residual is None else made_BE + self.residual(x_BD)
+
+
+class _Normalize(nn.Module):
+    def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
+        return F.normalize(x_BD, dim=1)
 
 
 @dataclass(frozen=True)
@@ -72,35 +93,38 @@ class SentenceHead:
 
     Args:
         pools: How tokens are pooled; several poolings are concatenated.
-        layers: The modules after it: weight (E x D), bias and activation of a dense layer, or None to normalize.
+        modules: The modules after it.
         transformer: Subfolder of the encoder.
         length: Maximum number of tokens; None: the encoder's.
         steps: Descriptions of the modules.
+        prompt: Put before every text.
+        include_prompt: Whether the tokens of the prompt count in pooling.
+        lower: Whether texts are lowercased.
     """
 
     pools: tuple[str, ...]
-    layers: tuple[tuple[torch.Tensor, torch.Tensor | None, str] | None, ...]
+    modules: nn.Sequential
     transformer: str
     length: int | None
     steps: tuple[str, ...]
+    prompt: str = ""
+    include_prompt: bool = True
+    lower: bool = False
+
+    def as_read(self, text: str) -> str:
+        """The text as the tokenizer gets it."""
+        return (self.prompt + text).lower() if self.lower else self.prompt + text
 
     def width(self, hidden: int) -> int:
         """Numbers in a sentence's vector, for a hidden size."""
-        sizes = [len(layer[0]) for layer in self.layers if layer is not None]
+        sizes = [module.linear.out_features for module in self.modules if isinstance(module, _Dense)]
         return sizes[-1] if sizes else hidden * len(self.pools)
 
-    def __call__(self, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor) -> torch.Tensor:
-        """The vectors of sentences (B x E), in float32."""
-        hidden_BTD, mask_BT1 = hidden_BTD.float(), mask_BT.float()[..., None]
-        x_BE = torch.cat([_POOLS[name][1](hidden_BTD, mask_BT1) for name in self.pools], dim=1)
-        for layer in self.layers:
-            if layer is None:
-                x_BE = F.normalize(x_BE, dim=1)
-            else:
-                weight, bias, activation = layer
-                bias = None if bias is None else bias.to(x_BE.device)
-                x_BE = _ACTIVATIONS[activation](F.linear(x_BE, weight.to(x_BE.device), bias))
-        return x_BE
+    def __call__(self, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, skip: int = 0) -> torch.Tensor:
+        """The vectors of sentences (B x E), in float32; the first ``skip`` tokens do not count."""
+        pooled_BD = torch.cat([pool_tokens(name, hidden_BTD, mask_BT, skip=skip) for name in self.pools], dim=1)
+        vectors_BE: torch.Tensor = self.modules.to(pooled_BD.device)(pooled_BD)
+        return vectors_BE
 
 
 def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
@@ -118,27 +142,26 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
         return None
     modules = _read(index)
     kinds = [_kind(module, source) for module in modules]
-    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {"Dense", "Normalize"}:
+    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= set(_AFTER_POOLING):
         raise _unknown(source, f"the modules {' > '.join(kinds)}")
     paths = [str(module.get("path", "")).strip("/") for module in modules]
     settings, whole = (
         _read(fetch(name))
         for name in (_inside(paths[0], "sentence_bert_config.json"), "config_sentence_transformers.json")
     )
-    if settings.get("do_lower_case"):
-        raise _unknown(source, "the setting do_lower_case")
-    if whole.get("default_prompt_name"):
-        raise _unknown(source, f"the prompt {shown(whole['default_prompt_name'])} before every text")
-    pools = _pools(_read(fetch(_inside(paths[1], "config.json"))), source)
-    layers, steps = [], [f"{' and '.join(pools)} pooling"]
-    for kind, path in zip(kinds[2:], paths[2:], strict=True):
-        layers.append(None if kind == "Normalize" else _dense(path, fetch, source))
-        last = layers[-1]
-        steps.append("normalize" if last is None else f"dense to {len(last[0])} ({last[2]})")
+    pooling = _read(fetch(_inside(paths[1], "config.json")))
+    pools, include = _pools(pooling, source), bool(pooling.get("include_prompt", True))
+    prompt = str((whole.get("prompts") or {}).get(whole.get("default_prompt_name")) or "")
+    built = [_module(kind, path, fetch, source) for kind, path in zip(kinds[2:], paths[2:], strict=True)]
+    steps = [f"{' and '.join(pools)} pooling", *(step for step, _ in built)]
+    if prompt:
+        steps.insert(0, f"prompt {shown(prompt)}{'' if include else ' (not pooled)'}")
     stated = _read(fetch(_inside(paths[0], "tokenizer_config.json"))).get("model_max_length")
     length = settings.get("max_seq_length") or stated
     length = None if length is None or length > _UNLIMITED else int(length)
-    return SentenceHead(pools, tuple(layers), paths[0], length, tuple(steps))
+    modules = nn.Sequential(*(module for _, module in built)).eval()
+    lower = bool(settings.get("do_lower_case"))
+    return SentenceHead(pools, modules, paths[0], length, tuple(steps), prompt, include, lower)
 
 
 def local_files(folder: Path) -> Fetch:
@@ -183,7 +206,7 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
 def _unknown(source: str | Path, what: str) -> InputError:
     return InputError(
         f"a sentence-transformers model with {what}, which is not supported",
-        remedy="choose one of Transformer, Pooling, Dense and Normalize, or name the folder of its Transformer",
+        remedy=f"choose one of {', '.join(_KNOWN)}, or name the folder of its Transformer",
         code="input.unknown-format",
         file=source,
     )
@@ -201,32 +224,48 @@ def _pools(config: dict[str, Any], source: str | Path) -> tuple[str, ...]:
     if named is None:
         keys = {f"pooling_mode_{key}": name for name, (key, _) in _POOLS.items()}
         on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value}
-        chosen, unknown = {keys[key] for key in on & keys.keys()}, on - keys.keys()
+        chosen, unknown = [name for key, name in keys.items() if key in on], on - keys.keys()
     else:
-        chosen = {named} if isinstance(named, str) else set(named)
-        unknown = chosen - set(_POOLS)
+        chosen = [named] if isinstance(named, str) else list(named)
+        unknown = set(chosen) - set(_POOLS)
     if unknown or not chosen:
         raise _unknown(source, f"the pooling {shown(', '.join(sorted(unknown)))}")
-    return tuple(name for name in _POOLS if name in chosen)
+    return tuple(chosen)
 
 
-def _dense(path: str, fetch: Fetch, source: str | Path) -> tuple[torch.Tensor, torch.Tensor | None, str]:
+def _module(kind: str, path: str, fetch: Fetch, source: str | Path) -> tuple[str, nn.Module]:
+    """A module after pooling: its description and its computation."""
     config = _read(fetch(_inside(path, "config.json")))
+    names = (config.get(f"module_{side}_name") for side in ("input", "output"))
+    if any(name not in (None, "sentence_embedding") for name in names):
+        raise _unknown(source, f"a module {kind} over something else than the sentence")
+    if kind == "Dropout":
+        return "dropout (no effect)", nn.Identity()
+    if kind == "Normalize":
+        return "normalize", _Normalize()
+    main = "norm" if kind == "LayerNorm" else "linear"
+    weights = _weights(path, fetch, source, f"{main}.weight")
+    if kind == "LayerNorm":
+        norm = nn.LayerNorm(len(weights["norm.weight"]))
+        norm.load_state_dict({"weight": weights["norm.weight"], "bias": weights["norm.bias"]})
+        return "layer norm", norm
     package, _, activation = str(config.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")
     if activation not in _ACTIVATIONS or not package.startswith("torch.nn.modules"):
         raise _unknown(source, f"the activation {shown(activation)}")
-    names = (config.get(f"module_{side}_name") for side in ("input", "output"))
-    if any(name not in (None, "sentence_embedding") for name in names):
-        raise _unknown(source, "a dense module over something else than the sentence")
-    weights = _weights(path, fetch, source)
-    return (
-        weights["linear.weight"].float(),
-        weights["linear.bias"].float() if "linear.bias" in weights else None,
-        activation,
-    )
+    linear = _linear(weights, "linear")
+    residual = _linear(weights, "residual") if "residual.weight" in weights else nn.Identity()
+    dense = _Dense(linear, getattr(nn, activation)(), residual if config.get("use_residual") else None)
+    return f"dense to {linear.out_features} ({activation})", dense
 
 
-def _weights(path: str, fetch: Fetch, source: str | Path) -> dict[str, torch.Tensor]:
+def _linear(weights: dict[str, torch.Tensor], name: str) -> nn.Linear:
+    own = {key.removeprefix(f"{name}."): value.float() for key, value in weights.items() if key.startswith(f"{name}.")}
+    linear = nn.Linear(own["weight"].shape[1], own["weight"].shape[0], bias="bias" in own)
+    linear.load_state_dict(own)
+    return linear
+
+
+def _weights(path: str, fetch: Fetch, source: str | Path, needed: str) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
     safe = fetch(_inside(path, "model.safetensors"))
@@ -246,7 +285,7 @@ def _weights(path: str, fetch: Fetch, source: str | Path) -> dict[str, torch.Ten
             code="input.unknown-format",
             file=source,
         ) from error
-    if "linear.weight" not in found:
+    if needed not in found:
         raise InputError(
             f"no weights in {path}", remedy="fetch the model again, whole", code="input.empty", file=source
         )
