@@ -15,7 +15,7 @@ from isoglot.core.errors import NumericError
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.optimizer import LARGEST_SCALE, SMALLEST_SCALE, LossScale, OptimizerConfig, build_optimizer
-from isoglot.pretrain.train import pretrain
+from isoglot.pretrain.train import Stop, pretrain
 
 
 def planted(*gradients: float, scale: LossScale | None, kind: str = "adamw") -> tuple[nn.Linear, list[float]]:
@@ -97,7 +97,7 @@ def test_a_run_in_float16_skips_overflows_counts_them_and_resumes_with_the_same_
     config = nano("precision=float16", "log.every=1", "budget=7steps", "evaluation.every=0")
     run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", resume=True)
     run(tmp_path / "whole")
-    while not run(tmp_path / "cut", stop_after=0.0).finished:
+    while not run(tmp_path / "cut", stop=Stop(0.0)).finished:
         pass
     lines = [
         [(x["loss"], x["loss_scale"], x["skipped"]) for x in read_metrics(tmp_path / name)] for name in ("whole", "cut")

@@ -16,7 +16,7 @@ from isoglot.model.folder import open_encoder
 from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
-from isoglot.pretrain.train import pretrain
+from isoglot.pretrain.train import Stop, pretrain
 from isoglot.pretrain.translation_pairs import PairRows, Pairs, check_pairs, cut_evenly
 from isoglot.text.formats.parallel import read_parallel, write_parallel
 from isoglot.vocab import Vocabulary, train_vocabulary
@@ -195,7 +195,7 @@ def test_a_run_on_pairs_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus
         "seed=3",
     )
     run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", parallel=ROWS, resume=True)
-    ends = [run(tmp_path / "whole"), *(run(tmp_path / "cut", stop_after=0.0) for _ in range(6))]
+    ends = [run(tmp_path / "whole"), *(run(tmp_path / "cut", stop=Stop(0.0)) for _ in range(6))]
     assert ends[0].position.pair_rows == ends[-1].position.pair_rows
     assert sum(rows > 0 for rows in ends[0].position.pair_rows.values()) > 1
     one, other = (open_encoder(tmp_path / name / "last").state_dict() for name in ("whole", "cut"))

@@ -16,7 +16,7 @@ from isoglot.core.files import read_json
 from isoglot.model.folder import open_encoder
 from isoglot.pretrain import train
 from isoglot.pretrain.metrics_log import read_metrics
-from isoglot.pretrain.train import pretrain
+from isoglot.pretrain.train import Stop, pretrain
 
 
 class Killed(BaseException):
@@ -46,10 +46,10 @@ def test_a_run_in_slices_ends_with_the_same_bits(tmp_path: Path, corpus, nano):
     config = nano("log.every=3", "budget=5steps", "evaluation.every=2", "checkpoints.every=100")
     run = partial(pretrain, config, corpus.shards, corpus.vocabulary, device="cpu", resume=True)
     run(tmp_path / "whole")
-    slices = [run(tmp_path / "cut", stop_after=0.0) for _ in range(4)]
+    slices = [run(tmp_path / "cut", stop=Stop(0.0)) for _ in range(4)]
     assert [(done.finished, done.position.step) for done in slices] == [(False, step) for step in (1, 2, 3, 4)]
     assert not (tmp_path / "cut" / "last").exists()
-    assert run(tmp_path / "cut", stop_after=0.0).finished
+    assert run(tmp_path / "cut", stop=Stop(0.0)).finished
     assert_same_end(tmp_path / "cut", tmp_path / "whole")
 
 

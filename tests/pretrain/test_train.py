@@ -25,7 +25,7 @@ from isoglot.pretrain.masking import IGNORED
 from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.pretrain.step import ForwardBackward
 from isoglot.pretrain.token_rows import Rows, TextConfig
-from isoglot.pretrain.train import pretrain
+from isoglot.pretrain.train import Stop, pretrain
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 from tests.errors import check, raises
@@ -179,7 +179,7 @@ def test_a_ramp_has_smaller_steps_first_and_is_resumed(run, tmp_path: Path, corp
     lines = [line for line in read_metrics(run("a", *settings)) if line["kind"] == "train"]
     assert [line["tokens"] for line in lines] == [28, 56, 112, 168, 280, 392]
     for _ in range(6):
-        pretrain(nano(*settings), corpus.shards, corpus.vocabulary, tmp_path / "cut", resume=True, stop_after=0.0)
+        pretrain(nano(*settings), corpus.shards, corpus.vocabulary, tmp_path / "cut", resume=True, stop=Stop(0.0))
     one, other = (
         open_encoder(tmp_path / "cut" / "last").state_dict(),
         open_encoder(tmp_path / "a" / "last").state_dict(),
@@ -408,7 +408,7 @@ def test_a_run_without_evaluations_has_only_its_last_weights_and_says_so(run):
 
 
 def test_a_run_that_is_not_finished_is_not_opened(run):
-    out = run("a", stop_after=0.0)
+    out = run("a", stop=Stop(0.0))
     with pytest.raises(StorageError) as error:
         load_encoder(out)
     assert error.value.problem == "the training run has not finished"
@@ -521,7 +521,7 @@ def test_a_run_on_sentences_learns_and_resumes(run, corpus, nano, tmp_path: Path
     again = tmp_path / "b"
     for limit in (0.0, None):
         pretrain(nano(*settings, "batch.gradient_accumulation=2"), corpus.shards, corpus.vocabulary, again, device="cpu",
-                 resume=True, stop_after=limit)  # fmt: skip
+                 resume=True, stop=Stop(limit))  # fmt: skip
     assert same(out, again)
 
 

@@ -13,8 +13,7 @@ from isoglot.core.arrays import paired_rows
 from isoglot.retrieve import Neighbors, csls, inverted_softmax, margin, methods, nearest, retrieve
 from isoglot.retrieve import search as blocked
 from isoglot.retrieve.methods import METHODS
-from isoglot.retrieve.scoring_rule import ScoringRule
-from isoglot.retrieve.search import search, search_both
+from isoglot.retrieve.search import ScoringRule, search, search_both
 from tests.errors import raises
 
 SHAPES = [(4, 3), (3, 5), (7, 16), (5, 17), (16, 8), (64, 40), (1000, 1000)]

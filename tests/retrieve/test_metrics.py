@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from isoglot.core.arrays import paired_rows
 from isoglot.retrieve import Gold, gold_ranks, hubness, mean_reciprocal_rank, nearest, precision_at_k
 from isoglot.retrieve.metrics import best_ranks, bootstrap
-from isoglot.retrieve.scoring_rule import ScoringRule
-from isoglot.retrieve.search import ranks, search
+from isoglot.retrieve.search import ScoringRule, ranks, search
 from tests.errors import raises
 
 

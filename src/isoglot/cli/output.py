@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import typer
 
 from isoglot.core.errors import visible
 from isoglot.core.progress import Progress, choose_progress
-from isoglot.core.run import sole_writer
+from isoglot.core.run import command_line, sole_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -173,8 +172,3 @@ def opened() -> dict[str, dict[str, Any]]:
 def page_facts() -> list[str]:
     """The last lines of a page: the weights of training runs it is about, and the command that made it."""
     return [*map(str, OPENED.values()), command_line()]
-
-
-def command_line() -> str:
-    """What the user typed, for the run record."""
-    return shlex.join(["isoglot", *sys.argv[1:]])

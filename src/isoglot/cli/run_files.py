@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, ove
 import typer
 
 from isoglot.cli.inputs import is_path
-from isoglot.cli.output import Session, command_line, opened, page_facts
+from isoglot.cli.output import Session, opened, page_facts
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def recorded(
 
     if out is None:
         return nullcontext()
-    about: dict[str, Any] = {"command": command_line(), "models": opened(), "inputs": inputs, **facts}
+    about: dict[str, Any] = {"models": opened(), "inputs": inputs, **facts}
     kind = about.pop("kind", "aside")
     return _with_reads(record_run(out, **about) if kind == "in place" else out_folder(out, **about))
 

@@ -105,7 +105,6 @@ def _fastest(a_NN: torch.Tensor, seconds: float) -> float:
 
 def check_up(
     *,
-    command: str,
     measure: str | None,
     settings: Sequence[str],
     out: Path | None,
@@ -117,7 +116,6 @@ def check_up(
     """Collect facts about this machine, as JSON values.
 
     Args:
-        command: The command line, for the run record.
         measure: A recipe for measuring the matrix peak. Default: do not measure.
         settings: ``key=value`` changes to the recipe.
         out: A folder for ``doctor.json`` and the run record.
@@ -135,9 +133,7 @@ def check_up(
     recipe = None if measure is None else load_recipe(measure, room="core")
     config = None if recipe is None else build_config(PeakConfig, recipe=recipe, settings=settings)
     chosen = choose_device(device)
-    record = (
-        nullcontext() if out is None else out_folder(out, command=command, seed=seed, config=config, device=str(chosen))
-    )
+    record = nullcontext() if out is None else out_folder(out, seed=seed, config=config, device=str(chosen))
     with record as run:
         peaks = [] if config is None else measure_peak(config, chosen, seed=seed, progress=progress)
         parts = [

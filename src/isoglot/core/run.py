@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -123,6 +125,12 @@ def _taken(out: str | Path) -> StorageError:
 # --- the record ---
 
 
+def command_line() -> str:
+    """What the user typed."""
+    named = Path(sys.argv[0]).stem in ("isoglot", "__main__")
+    return shlex.join(["isoglot", *sys.argv[1:]] if named else sys.argv)
+
+
 @dataclass(kw_only=True)
 class RunRecord:
     """Record of a run; every field but ``folder`` and ``out`` is a key of ``run.json``."""
@@ -131,8 +139,8 @@ class RunRecord:
     """Where the run writes: ``out``, or a temporary folder beside it."""
     out: Path
     """The folder that the user named."""
-    command: str
     seed: int
+    command: str = field(default_factory=command_line)
     status: str = "running"
     error: str | None = None
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -189,8 +197,8 @@ def _facts(path: str | Path) -> dict[str, Any]:
 class RunFacts(TypedDict, total=False):
     """What is known of a run before it starts."""
 
-    command: Required[str]
-    """The command line."""
+    command: str
+    """The command line. Default: that of this process."""
     seed: Required[int]
     """The random seed."""
     config: Config | None

@@ -138,8 +138,7 @@ class BatchConfig(Config):
 
     def rows(self, shards: Shards, vocabulary: Vocabulary, **options: Any) -> Rows:  # noqa: ANN401 - those of Rows
         """The rows of a text; ``options`` are further arguments of :class:`.token_rows.Rows`."""
-        layout, pad = vocabulary.layout, vocabulary.pad_id
-        return Rows(shards, layout=layout, pad=pad, separator=self.separator, windows=self.windows, **options)
+        return Rows(shards, layout=vocabulary.layout, separator=self.separator, windows=self.windows, **options)
 
     def never_masked(self, vocabulary: Vocabulary) -> tuple[int | None, int | None]:
         """Ids of separators and padding inside the rows; None where there are none."""

@@ -89,8 +89,7 @@ class Rows:
     Args:
         shards: The text of one language.
         length: Tokens in a row, special tokens included.
-        layout: The special tokens around a row (:attr:`Vocabulary.layout`).
-        pad: Padding id, for rows of sentences.
+        layout: The special tokens around a row and the padding of sentences (:attr:`Vocabulary.layout`).
         device: Device of the rows.
         split: Split of the text.
         seed: The run's seed.
@@ -116,7 +115,6 @@ class Rows:
         *,
         length: int,
         layout: RowLayout,
-        pad: int = 0,
         device: torch.device | str = "cpu",
         split: Split = "train",
         seed: int = 0,
@@ -151,7 +149,7 @@ class Rows:
                 code="config.missing-data",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
-        self._layout, self._pad = layout, pad
+        self._layout = layout
         ids = _mapped_ids(shards, split)[:read]
         self._all_bits = 2 ** (8 * ids.element_size()) - 1
         self._ids = ids.to(self.device, copy=True) if _on_device(storage, ids, self.device) else ids
@@ -225,8 +223,8 @@ class Rows:
         columns_W = torch.arange(self.text, device=device)
         index_BW = (starts_B1 + columns_W).clamp(max=len(self._ids) - 1)
         text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64) & self._all_bits
-        text_BW = torch.where(columns_W < lengths_B1, text_BW, self._pad)
-        ids_BT = torch.full((len(numbers_B), self.length), self._pad, device=device)
+        text_BW = torch.where(columns_W < lengths_B1, text_BW, self._layout.pad)
+        ids_BT = torch.full((len(numbers_B), self.length), self._layout.pad, device=device)
         first = len(self._layout.before)
         ids_BT[:, first : first + self.text] = text_BW
         for place, index in enumerate(self._layout.before):

@@ -14,7 +14,7 @@ import time
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -84,6 +84,18 @@ class Pretrained:
         }
 
 
+class Stop(NamedTuple):
+    """When a call of :func:`pretrain` stops with a checkpoint; None: when the budget is spent."""
+
+    seconds: float | None = None
+    """Seconds from the call, after at least one step."""
+    step: int | None = None
+    """Step of the run, to train several runs in turn."""
+
+
+NO_STOP = Stop()
+
+
 def pretrain(
     config: PretrainConfig,
     shards: Mapping[str, Shards],
@@ -95,9 +107,7 @@ def pretrain(
     parallel: Sequence[Mapping[str, str]] | Mapping[str, Path] = (),
     probes: Sequence[Probe] = (),
     resume: bool = False,
-    stop_after: float | None = None,
-    stop_at: int | None = None,
-    command: str = "isoglot.pretrain",
+    stop: Stop = NO_STOP,
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Pretrained:
@@ -116,22 +126,19 @@ def pretrain(
             language, whose provenance is then unknown.
         probes: Functions called with the encoder and the step at every evaluation; what they return is logged.
         resume: Resume the run in the folder.
-        stop_after: Seconds from the call after which the run stops with a checkpoint, after at least one step; None:
-            when the budget is spent.
-        stop_at: Step at which the run stops likewise, to train several runs in turn.
-        command: The command line, for the run record.
+        stop: When to stop with a checkpoint before the budget is spent.
         progress: Progress reporter.
         say: Receives messages for the user, such as a rejected checkpoint.
 
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
         KeyboardInterrupt: Ctrl-C. A single process has finished its step and written a checkpoint, unless interrupted
-            twice. With several ranks and ``stop_after``, SIGINT to rank 0 stops all of them without this error.
+            twice. With several ranks and ``stop.seconds``, SIGINT to rank 0 stops all of them without this error.
         NumericError: A loss was not finite.
         StorageError: The folder cannot be written to, or the disk is full.
     """
     out, dictionaries = Path(out), dictionaries or {}
-    end = None if stop_after is None else time.monotonic() + stop_after
+    end = None if stop.seconds is None else time.monotonic() + stop.seconds
     if config.log.tensorboard == "on":
         import_part("tensorboard")
     with join_world(device) as world:
@@ -152,11 +159,11 @@ def pretrain(
             begun = open_folder(out, identity, resume=resume)
             if resume and not begun:
                 say(f"no run to resume in {out}: starting from the beginning")
-        with _recorded(trainer, command) as record, closing(trainer):
+        with _recorded(trainer) as record, closing(trainer):
             trainer.resume()
             if begun and trainer.saved is None and not trainer.checkpoints.rejected:
                 say(f"the run in {out} has no checkpoint yet: starting from the beginning")
-            finished = trainer.train(progress if world.first else SILENT, end, stop_at)
+            finished = trainer.train(progress if world.first else SILENT, end, stop.step)
             if finished:
                 trainer.finish(record)
             else:
@@ -174,12 +181,12 @@ def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[st
     return Encoder(shape, vocabulary, seed=config.seed if config.init_seed is None else config.init_seed)
 
 
-def _recorded(trainer: Trainer, command: str) -> AbstractContextManager[RunRecord | None]:
+def _recorded(trainer: Trainer) -> AbstractContextManager[RunRecord | None]:
     if not trainer.world.first:
         return nullcontext()
     processes = f", {trainer.world.size} processes" if trainer.world.size > 1 else ""
     device = f"{trainer.world.device}{processes}, {trainer.backward.precision}"
-    return record_run(trainer.out, command=command, seed=trainer.config.seed, config=trainer.config, device=device)
+    return record_run(trainer.out, seed=trainer.config.seed, config=trainer.config, device=device)
 
 
 class Trainer:

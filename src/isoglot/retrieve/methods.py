@@ -24,9 +24,9 @@ import torch
 from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
 from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT
-from isoglot.retrieve.scoring_rule import ScoringRule
 from isoglot.retrieve.search import (
     DENSE,
+    ScoringRule,
     TopK,
     block_shape,
     blocks,

@@ -106,7 +106,6 @@ def train_static(
     workers: int = 1,
     resume: bool = False,
     stop_after: int | None = None,
-    command: str = "",
     progress: Progress = SILENT,
     say: Callable[[str], None] = lambda _: None,
 ) -> Learned | None:
@@ -120,7 +119,6 @@ def train_static(
         workers: Number of threads. GloVe's result does not depend on it; gensim's is reproducible with one only.
         resume: Resume the run in the folder; with one worker it ends with the same bits as an uninterrupted one.
         stop_after: Number of epochs after which to stop with a checkpoint.
-        command: The command line, for the run record.
         progress: Progress reporter.
         say: Receives messages for the user.
 
@@ -152,7 +150,7 @@ def train_static(
         table = open_table(out)
         _clear(out)  # left by a run killed between its last two steps
         return Learned(table, out, dict(table.about))
-    with record_run(out, command=command, seed=config.seed, config=config, device="cpu") as run:
+    with record_run(out, seed=config.seed, config=config, device="cpu") as run:
         for one in shards.values():
             run.add_input(one.folder / SHARDS_INDEX)
         folder = writable_folder(out / WORK)

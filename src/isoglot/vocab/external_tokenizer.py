@@ -42,6 +42,7 @@ class RowLayout:
         pair_between: Between two texts.
         pair_after: After the second text.
         second: The token type (segment id) of the second text and the tokens after it; that of the first is 0.
+        pad: The padding id.
     """
 
     before: Ids = ()
@@ -50,6 +51,7 @@ class RowLayout:
     pair_between: Ids = ()
     pair_after: Ids = ()
     second: int = 0
+    pad: int = 0
 
     @property
     def size(self) -> int:

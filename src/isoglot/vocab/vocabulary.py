@@ -168,8 +168,8 @@ class Vocabulary:
 
     @cached_property
     def layout(self) -> RowLayout:
-        """The special tokens before, between and after texts."""
-        return row_layout(next(iter(self._views.values())))
+        """The special tokens before, between and after texts, and the padding id."""
+        return replace(row_layout(next(iter(self._views.values()))), pad=self.pad_id)
 
     @property
     def pad_id(self) -> int:

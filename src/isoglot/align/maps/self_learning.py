@@ -19,8 +19,7 @@ from isoglot.align.maps.procrustes import rotation
 from isoglot.core.arrays import full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed
-from isoglot.retrieve.scoring_rule import ScoringRule
-from isoglot.retrieve.search import TopEntries, TopK, block_shape, blocks, indices_of, values_of
+from isoglot.retrieve.search import ScoringRule, TopEntries, TopK, block_shape, blocks, indices_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.cli.options import Device, Out, Seed, Settings
-from isoglot.cli.output import Output, command_line
+from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
 from isoglot.cli.verbs.languages import interlinear
 from isoglot.core.table import Table
@@ -41,6 +41,7 @@ def demo(
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.core.progress import duration
+    from isoglot.core.run import command_line
     from isoglot.languages import parallel
     from isoglot.report.demo import lead, real_sections, thumbnail_page
     from isoglot.study.demo.real_languages import see_real_languages

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.options import Device, OptionalOut, Seed, Settings
-from isoglot.cli.output import Output, command_line, listing
+from isoglot.cli.output import Output, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,6 @@ def doctor(
     from isoglot.model.load import embedded
 
     check = check_up(
-        command=command_line(),
         measure=measure,
         settings=settings or (),
         out=out,

@@ -9,7 +9,7 @@ import typer
 
 from isoglot.cli.inputs import TrainingText, one_each, parse_pairs
 from isoglot.cli.options import INPUT, Device, OptionalOut, Seed, Settings
-from isoglot.cli.output import Output, command_line, listing
+from isoglot.cli.output import Output, listing
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def pretrain(
     """
     from isoglot.pretrain.distributed import one_report
     from isoglot.pretrain.schedule import parse_duration
+    from isoglot.pretrain.train import Stop
     from isoglot.pretrain.train import pretrain as train
     from isoglot.text.formats.dictionary import read_dictionaries
 
@@ -102,8 +103,7 @@ def pretrain(
             dictionaries=dictionaries,
             parallel=files,
             resume=resume,
-            stop_after=limit,
-            command=command_line(),
+            stop=Stop(limit),
             progress=output.progress,
             say=output.remark,
         )

@@ -9,7 +9,7 @@ import typer
 
 from isoglot.cli.inputs import TrainingText
 from isoglot.cli.options import FileOut, Out, Seed, Settings, verb
-from isoglot.cli.output import Output, command_line, listing
+from isoglot.cli.output import Output, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,6 @@ def train(
             out,
             workers=workers,
             resume=resume,
-            command=command_line(),
             progress=output.progress,
             say=output.remark,
         )

@@ -170,7 +170,7 @@ def train_here(work: Work) -> dict[str, Any]:
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.train import pretrain
+    from isoglot.pretrain.train import Stop, pretrain
     from isoglot.vocab import Shards, Vocabulary
 
     execution = dict(work.execution)
@@ -183,6 +183,7 @@ def train_here(work: Work) -> dict[str, Any]:
     for pair, path in work.named("dictionary"):
         source, target = pair.split("-")
         dictionaries[source, target] = read_entries(path)
+    seconds = None if work.deadline is None else max(0.0, work.deadline - time.monotonic())
     done = pretrain(
         config,
         {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")},
@@ -192,9 +193,7 @@ def train_here(work: Work) -> dict[str, Any]:
         dictionaries=dictionaries,
         probes=[Keeper(run / MOMENTS)] if work.settings.get("moments") else [],
         resume=(run / "run.json").exists(),
-        stop_after=None if work.deadline is None else max(0.0, work.deadline - time.monotonic()),
-        stop_at=None if steps is None else begun + steps,
-        command="isoglot study",
+        stop=Stop(seconds, None if steps is None else begun + steps),
         progress=work.progress,
         say=work.say,
     )

@@ -48,7 +48,6 @@ def train_static(work: Work) -> list[Number]:
         Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY),
         run,
         resume=(run / IDENTITY).exists(),
-        command="isoglot study",
         progress=work.progress,
         say=work.say,
     )
