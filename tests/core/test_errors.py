@@ -132,13 +132,17 @@ def test_json_has_everything_and_is_bounded():
 
 
 def _raised() -> Iterator[tuple[str, str, str]]:
-    """Where a code is given in the source, the class that it is given to, and the code."""
+    """Where a code is given in the source, the class that it is given to, and the whole code."""
+    base = {kind.__name__: kind.code for kind in KINDS}
     for path in sorted((ROOT / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                for keyword in node.keywords:
-                    if keyword.arg == "code" and isinstance(keyword.value, ast.Constant):
-                        yield f"{path.name}:{node.lineno}", getattr(node.func, "id", ""), str(keyword.value.value)
+                kind = getattr(node.func, "id", "")
+                given = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+                for code in [*given, *(node.args[2:3] if kind in base else [])]:
+                    if isinstance(code, ast.Constant):
+                        short = str(code.value)
+                        yield f"{path.name}:{node.lineno}", kind, short if short in CODES else f"{base[kind]}.{short}"
 
 
 def test_every_code_is_known_and_fits_its_class():
@@ -152,8 +156,9 @@ def test_every_code_is_known_and_fits_its_class():
 
 def test_every_code_is_in_use():
     text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    used = {code for _, _, code in _raised()}
     for code in CODES:
-        assert re.search(rf'code(, \w+)* = "{code}"|code="{code}"', text), code
+        assert code in used or re.search(rf'code(, \w+)* = "{code}"', text), code
 
 
 def test_the_documentation_lists_every_code():

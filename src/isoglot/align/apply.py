@@ -74,9 +74,7 @@ def apply_to_vectors(
     """
     if len(maps) != 1:
         raise ConfigError(
-            f"{len(maps)} maps for one table of vectors",
-            remedy="choose the map of one layer",
-            code="config.conflicting-options",
+            f"{len(maps)} maps for one table of vectors", "choose the map of one layer", "conflicting-options"
         )
     (mapping,) = maps.values()
     return Vectors(vectors.words, mapped(mapping, vectors.matrix_ND, side, into))
@@ -107,11 +105,7 @@ def apply_to_layers(
         maps = by_target_layer(maps)
     if layer is not None:
         if len(maps) > 1 and layer not in maps:
-            raise ConfigError(
-                f"there is no map of layer {layer}",
-                remedy=f"choose one of {_listed(maps)}",
-                code="config.unknown-layer",
-            )
+            raise ConfigError(f"there is no map of layer {layer}", f"choose one of {_listed(maps)}", "unknown-layer")
         chosen = {layer: maps[layer] if layer in maps else next(iter(maps.values()))}
     elif len(maps) == 1 and len(found.layers) == 1:
         chosen = dict(zip(found.layers, maps.values(), strict=True))
@@ -120,8 +114,8 @@ def apply_to_layers(
         if not chosen:
             raise ConfigError(
                 f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
-                remedy="choose one layer, or encode those of the maps",
-                code="config.unknown-layer",
+                "choose one layer, or encode those of the maps",
+                "unknown-layer",
             )
     for each, mapping in chosen.items():
         check_end(mapping, side, found.header, each if layer is None else None)
@@ -167,15 +161,9 @@ def apply_to_file(
         rows, width = len(found), found.hidden_size
         return {"rows": rows, "hidden_size": width, "layers": list(found.layers), "left_out": left, **facts}
     if out.suffix != ".vec":
-        raise ConfigError(
-            f"word vectors for {shown(str(out))}",
-            remedy="end it in .vec too",
-            code="config.malformed-option",
-        )
+        raise ConfigError(f"word vectors for {shown(str(out))}", "end it in .vec too", "malformed-option")
     if layer is not None:
-        raise ConfigError(
-            f"layer {layer} of a .vec, which has no layers", remedy="name none", code="config.conflicting-options"
-        )
+        raise ConfigError(f"layer {layer} of a .vec, which has no layers", "name none", "conflicting-options")
     table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
     origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
     write_vectors(out, table.words, table.matrix_ND, provenance=origin)
@@ -204,9 +192,7 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
         if mapping is None:
             where = source.name if layer is None else f"layer {layer} of {source.name}"
             raise ConfigError(
-                f"there is no map for {where}",
-                remedy="choose layers that have maps, or one layer and its map",
-                code="config.missing-data",
+                f"there is no map for {where}", "choose layers that have maps, or one layer and its map", "missing-data"
             )
         check_end(mapping, "source", source.header, layer)
         check_end(mapping, "target", target.header, other)
@@ -217,8 +203,8 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
             if matrix_ND.shape[1] != width:
                 raise ConfigError(
                     f"the map has {width} columns and {side.name} {matrix_ND.shape[1]}",
-                    remedy="use the vectors the map was fitted on",
-                    code="config.other-size",
+                    "use the vectors the map was fitted on",
+                    "other-size",
                 )
         own[layer] = mapping.transform(own[layer])
         their[other] = mapping.transform_target(their[other])
@@ -234,9 +220,7 @@ def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into
     if side == "target":
         if into == "target":
             raise ConfigError(
-                "rows of the target are in the target's space already",
-                remedy="map them into common",
-                code="config.not-supported",
+                "rows of the target are in the target's space already", "map them into common", "not-supported"
             )
         return mapping.transform_target(rows_ND)
     return mapping.to_target(rows_ND) if into == "target" else mapping.transform(rows_ND)
@@ -247,8 +231,8 @@ def _pair_map(path: Path) -> PairMap:
     if not isinstance(found, PairMap):
         raise InputError(
             f"a {type(found).__name__} instead of a map between two spaces",
-            remedy="choose one written by isoglot align",
-            code="input.unknown-format",
+            "choose one written by isoglot align",
+            "unknown-format",
             file=path,
         )
     return found

@@ -214,8 +214,8 @@ def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], on
         many = f"{len(table):,} {language} words with vectors"
         raise InputError(
             f"none of the {many} is among the {len(only or ()):,} requested words",
-            remedy="check language and case",
-            code="input.no-match",
+            "check language and case",
+            "no-match",
         )
     return found
 
@@ -234,8 +234,8 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
         raise InputError(
             f"no entry of {len(entries)} has both words among the vectors: {len(words[0] & source.keys())} of "
             f"{len(words[0])} source words and {len(words[1] & target.keys())} of {len(words[1])} target words found",
-            remedy="check the languages, their order and the case of the words",
-            code="input.no-match",
+            "check the languages, their order and the case of the words",
+            "no-match",
         )
     return np.array(list(dict.fromkeys(pairs)), dtype=np.int64)
 
@@ -268,8 +268,8 @@ def _shared(source_words: Sequence[str], target_words: Sequence[str], what: str)
     if not pairs:
         raise InputError(
             f"none of {len(source_words)} source {what} is among the {len(target_words)} target words",
-            remedy="give a dictionary",
-            code="input.no-match",
+            "give a dictionary",
+            "no-match",
         )
     return np.array(pairs, dtype=np.int64)
 
@@ -304,9 +304,7 @@ class WordSplit:
         for name, entries in (("dictionary", self.train), ("test dictionary", self.test)):
             if entries is not None and not entries:
                 raise InputError(
-                    f"the {name} has no entries",
-                    remedy="write one entry per line: source, space, target",
-                    code="input.empty",
+                    f"the {name} has no entries", "write one entry per line: source, space, target", "empty"
                 )
         if self.test is not None:
             if config.leave_out_known:
@@ -360,6 +358,6 @@ class WordSplit:
             gold, coverage = match_dictionary(entries, source_words, target_words)
         except InputError as error:
             raise InputError(
-                error.problem.replace("the dictionary", f"the {name}"), remedy=error.remedy, code=error.code
+                error.problem.replace("the dictionary", f"the {name}"), error.remedy, code=error.code
             ) from None
         return gold, asdict(coverage)

@@ -190,7 +190,7 @@ def split_sentences(
     """
     for name, pairs in (("to learn from", train), ("to score on", test)):
         if pairs is not None and not pairs:
-            raise InputError(f"there are no sentences {name}", remedy="give at least one pair", code="input.empty")
+            raise InputError(f"there are no sentences {name}", "give at least one pair", "empty")
     learn_N, ask_N = (np.array([number for number, _ in unrepeated(pairs or ())], dtype=int) for pairs in (train, test))
     facts = {"repeated": len(train) + len(test or ()) - len(learn_N) - len(ask_N)}
     if test is None:
@@ -217,8 +217,8 @@ def _linked_sentences(
         if not rows:
             raise InputError(
                 f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
-                remedy="check the links, or give more sentences",
-                code="input.no-match",
+                "check the links, or give more sentences",
+                "no-match",
             )
     return learn, ask
 

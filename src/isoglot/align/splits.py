@@ -34,9 +34,7 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
     if len(names) < 2 or not free.any():
         why = "all are known to training" if len(names) >= 2 else "at least two groups are needed"
         raise InputError(
-            f"none of {len(groups_N)} pairs can be held out: {why}",
-            remedy="give more pairs, or a separate test",
-            code="input.too-few",
+            f"none of {len(groups_N)} pairs can be held out: {why}", "give more pairs, or a separate test", "too-few"
         )
     order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))
     before = np.cumsum(sizes[order]) - sizes[order]

@@ -73,17 +73,11 @@ def two_langs(text: str) -> tuple[str, str]:
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2:
         raise ConfigError(
-            f"--langs {shown(text)} is not two languages",
-            remedy="write them as --langs en,fr",
-            code="config.malformed-option",
+            f"--langs {shown(text)} is not two languages", "write them as --langs en,fr", "malformed-option"
         )
     first, second = language_code(codes[0]), language_code(codes[1])
     if first == second:
-        raise ConfigError(
-            f"--langs {shown(text)} is {first} twice",
-            remedy="name two languages: --langs en,fr",
-            code="config.duplicate",
-        )
+        raise ConfigError(f"--langs {shown(text)} is {first} twice", "name two languages: --langs en,fr", "duplicate")
     return first, second
 
 
@@ -102,7 +96,7 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
     """
     if not values:
         remedy = f"name a file for each language: {option} en=file.txt"
-        raise ConfigError(f"{option} is missing", remedy=remedy, code="config.missing-option")
+        raise ConfigError(f"{option} is missing", remedy, "missing-option")
     named: dict[str, list[Path]] = {}
     for value in values:
         language, name = _split(value, option, "language=path", "en=file.txt")
@@ -113,9 +107,7 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
         path = _existing(name, value, option)
         paths = named.setdefault(code, [])
         if path in paths:
-            raise ConfigError(
-                f"{option} {shown(value)} is given twice", remedy="name each file once", code="config.duplicate"
-            )
+            raise ConfigError(f"{option} {shown(value)} is given twice", "name each file once", "duplicate")
         paths.append(path)
     return named
 
@@ -125,7 +117,7 @@ def _split(value: str, option: str, form: str, example: str) -> tuple[str, str]:
     name, equals, path = value.partition("=")
     if not equals or not name.strip() or not path.strip():
         problem, remedy = f"{option} {shown(value)} is not {form}", f"write it as {option} {example}"
-        raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+        raise ConfigError(problem, remedy, "malformed-option")
     return name.strip(), path
 
 
@@ -133,7 +125,7 @@ def _existing(name: str, value: str, option: str, remedy: str = "check the spell
     """The path, which has to exist; a shell leaves the ~ in en=~/file.txt alone."""
     path = Path(name).expanduser()
     if not path.exists():
-        raise ConfigError(f"{option} {shown(value)}: no such file", remedy=remedy, code="config.missing-file")
+        raise ConfigError(f"{option} {shown(value)}: no such file", remedy, "missing-file")
     return path
 
 
@@ -147,9 +139,7 @@ def one_each(named: list[str], option: str) -> dict[str, Path]:
     for code, paths in files.items():
         if len(paths) > 1:
             raise ConfigError(
-                f"{option} {code}={paths[1]}: {code} has a file already",
-                remedy="join them into one",
-                code="config.duplicate",
+                f"{option} {code}={paths[1]}: {code} has a file already", "join them into one", "duplicate"
             )
     return {code: paths[0] for code, paths in files.items()}
 
@@ -179,7 +169,7 @@ class TrainingText:
         shards = {code: Shards.open(folder) for code, folder in one_each(self.shards or [], "--shards").items()}
         if self.vocab is None:
             remedy = "name the vocabulary the shards were built with"
-            raise ConfigError("--vocab is missing", remedy=remedy, code="config.missing-option")
+            raise ConfigError("--vocab is missing", remedy, "missing-option")
         return shards, open_vocabulary(self.vocab)
 
 
@@ -222,7 +212,7 @@ def parse_pairs(values: list[str], option: str = "--dictionary") -> dict[tuple[s
         if languages is None:
             problem = f"{option} {shown(value)}: {shown(pair)} is not two languages"
             remedy = f"write them as {option} en-fr={name}"
-            raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+            raise ConfigError(problem, remedy, "malformed-option")
         named.setdefault(languages, []).append(_existing(name, value, option))
     return named
 
@@ -271,17 +261,15 @@ def read_sets(
     if not whole:
         if codes:
             raise ConfigError(
-                "--langs chooses from a table or folder",
-                remedy="leave it out: the files name theirs",
-                code="config.conflicting-options",
+                "--langs chooses from a table or folder", "leave it out: the files name theirs", "conflicting-options"
             )
         read = pairs_set if pairs else aligned_set
         return [read(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
         raise ConfigError(
             f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",
-            remedy=f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
-            code="config.conflicting-options",
+            f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
+            "conflicting-options",
         )
     _existing(parallel[0], parallel[0], "--parallel", "write en=file.txt, or name a table or folder")
     if whole[0].is_dir():
@@ -320,25 +308,21 @@ def two_sides(
             missing = [code for code in wanted if code not in codes]
             if missing:
                 raise ConfigError(
-                    f"{option} {table} has no {missing[0]}",
-                    remedy=f"it has {', '.join(codes) or 'none'}",
-                    code="config.missing-data",
+                    f"{option} {table} has no {missing[0]}", f"it has {', '.join(codes) or 'none'}", "missing-data"
                 )
             codes = list(wanted)
     else:
         if langs is not None:
             raise ConfigError(
-                "--langs chooses from a table",
-                remedy="leave it out: the files name theirs",
-                code="config.conflicting-options",
+                "--langs chooses from a table", "leave it out: the files name theirs", "conflicting-options"
             )
         files = one_each(named, option)
         codes = list(files)
     if len(codes) != 2:
         raise ConfigError(
             f"{option} names {', '.join(codes) or 'no language'}",
-            remedy=f"name two languages: {option} en=a.txt {option} fr=b.txt",
-            code="config.other-language",
+            f"name two languages: {option} en=a.txt {option} fr=b.txt",
+            "other-language",
         )
     return (codes[0], codes[1]), files or table
 
@@ -357,14 +341,14 @@ def two_bitexts(
     if test and not parallel:
         raise ConfigError(
             "--test-parallel without --parallel",
-            remedy="give --parallel too, or leave it out: built-in sentences have a test of their own",
-            code="config.missing-option",
+            "give --parallel too, or leave it out: built-in sentences have a test of their own",
+            "missing-option",
         )
     if not parallel and langs is None:
         raise ConfigError(
             "--parallel is missing",
-            remedy="give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
-            code="config.missing-option",
+            "give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
+            "missing-option",
         )
     languages, files = two_sides(parallel, "--parallel", langs) if parallel else (two_langs(langs or ""), {})
     if not test:
@@ -373,8 +357,8 @@ def two_bitexts(
     if set(others) != set(languages):
         raise ConfigError(
             f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
-            remedy="score on the languages that were aligned",
-            code="config.other-language",
+            "score on the languages that were aligned",
+            "other-language",
         )
     return languages, files, tests
 
@@ -452,8 +436,8 @@ class EstimatesOption:
             takes = "takes one token of a sentence" if pool == "first" else "makes vectors of another kind"
             raise ConfigError(
                 f"{self.folder} has means of tokens, and --pool {pool} {takes}",
-                remedy="name other text instead: --means-from en=FILE",
-                code="config.conflicting-options",
+                "name other text instead: --means-from en=FILE",
+                "conflicting-options",
             )
         means = LanguageMeans.load(_means_file(self.folder, MEANS))
         means.check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
@@ -466,9 +450,7 @@ class EstimatesOption:
         for code in languages:
             if code not in there:
                 raise ConfigError(
-                    f"--means-from has nothing of {code}",
-                    remedy=f"give its {remedy.format(code)}",
-                    code="config.missing-data",
+                    f"--means-from has nothing of {code}", f"give its {remedy.format(code)}", "missing-data"
                 )
 
 
@@ -496,16 +478,12 @@ def parse_estimates(
         folder = Path(values[0]).expanduser()
         if not folder.is_dir():
             remedy = nearest_name(values[0], ("folds", "own"))
-            raise ConfigError(
-                f"--means-from {shown(values[0])}: no such source or folder", remedy=remedy, code="config.missing-file"
-            )
+            raise ConfigError(f"--means-from {shown(values[0])}: no such source or folder", remedy, "missing-file")
     else:
         texts = parse_named(values, "--means-from")
     if csls_from == "text" and not texts:
         raise ConfigError(
-            "--csls-from text needs text",
-            remedy="name it: --means-from en=FILE --means-from de=FILE",
-            code="config.missing-option",
+            "--csls-from text needs text", "name it: --means-from en=FILE --means-from de=FILE", "missing-option"
         )
     origin = str(folder) if folder is not None else ", ".join(str(path) for paths in texts.values() for path in paths)
     neighborhoods: From = "given" if csls_from == "text" else csls_from

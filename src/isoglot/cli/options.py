@@ -222,8 +222,8 @@ def parse_layers(text: str) -> Literal["all"] | list[int]:
     except ValueError:
         raise ConfigError(
             f"--layers {shown(text)} is no list of numbers",
-            remedy="write --layers all, or --layers 0,4,-1",
-            code="config.malformed-option",
+            "write --layers all, or --layers 0,4,-1",
+            "malformed-option",
         ) from None
 
 
@@ -246,9 +246,7 @@ def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
     """
     if leave_out_known and allow_leak:
         raise ConfigError(
-            "--leave-out-known and --allow-leak exclude each other",
-            remedy="give one of them",
-            code="config.conflicting-options",
+            "--leave-out-known and --allow-leak exclude each other", "give one of them", "conflicting-options"
         )
 
 
@@ -283,6 +281,4 @@ def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) ->
     """
     for option, value in options.items():
         if value:
-            raise ConfigError(
-                f"{option} and {beside} exclude each other", remedy=remedy, code="config.conflicting-options"
-            )
+            raise ConfigError(f"{option} and {beside} exclude each other", remedy, "conflicting-options")

@@ -89,9 +89,7 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
     inputs = {real_path(path) for path in read}
     for path in written:
         if real_path(path) in inputs:
-            raise ConfigError(
-                f"{path} would be written while it is read", remedy="name another --out", code="config.would-overwrite"
-            )
+            raise ConfigError(f"{path} would be written while it is read", "name another --out", "would-overwrite")
 
 
 def take_folder(context: typer.Context, out: Path | None) -> Path | None:
@@ -110,9 +108,7 @@ def take_folder(context: typer.Context, out: Path | None) -> Path | None:
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
-                    raise ConfigError(
-                        f"{out} holds a run of {verb}", remedy="name another --out", code="config.run-exists"
-                    )
+                    raise ConfigError(f"{out} holds a run of {verb}", "name another --out", "run-exists")
     return out
 
 
@@ -138,9 +134,7 @@ def take_vectors(context: typer.Context, out: Path) -> Path:
 
     take_file(context, out)
     if (out / RECORD).exists():
-        raise ConfigError(
-            f"{out} holds another verb's run ({RECORD})", remedy="name another --out", code="config.run-exists"
-        )
+        raise ConfigError(f"{out} holds another verb's run ({RECORD})", "name another --out", "run-exists")
     return out
 
 

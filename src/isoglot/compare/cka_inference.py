@@ -135,9 +135,7 @@ def judge(
     check_range("rows", rows, FEWEST_ROWS, MOST_ROWS)
     check_range("draws", draws, FEWEST_DRAWS)
     if not 0 < level < 1:
-        raise ConfigError(
-            f"level = {level} is not between 0 and 1", remedy="set one such as 0.95", code="config.invalid-value"
-        )
+        raise ConfigError(f"level = {level} is not between 0 and 1", "set one such as 0.95", "invalid-value")
     X_ND, Y_NE = paired(X, Y)
     count = len(X_ND)
     if count > rows:

@@ -107,9 +107,7 @@ class SimilarityProbe:
         seed: int = 0,
     ) -> None:
         if not measures:
-            raise ConfigError(
-                "no measures given", remedy="choose one, such as debiased-cka", code="config.missing-data"
-            )
+            raise ConfigError("no measures given", "choose one, such as debiased-cka", "missing-data")
         self.measures = tuple(find_measure(name).name for name in dict.fromkeys(measures))
         check_count(len(pairs), self.measures)
         self.sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -209,9 +207,7 @@ def checkpoint_steps(run: Path) -> list[int]:
     names = [path.name.removeprefix("step-") for path in Checkpoints(run).folder.glob("step-*")]
     steps = sorted(int(name) for name in names if name.isdecimal())
     if not steps:
-        raise StorageError(
-            "the run has no checkpoints", remedy=f"train with {KEEP_ALL}", code="storage.unfinished", file=run
-        )
+        raise StorageError("the run has no checkpoints", f"train with {KEEP_ALL}", "unfinished", file=run)
     return steps
 
 
@@ -224,15 +220,10 @@ def open_run(run: str | Path) -> Encoder:
     run = Path(run).expanduser()
     if not run.is_dir() or not (run / RUN).exists():
         problem = f"not a training run: there is no {RUN}" if run.is_dir() else "no such folder"
-        raise StorageError(
-            problem, remedy="name what isoglot pretrain wrote with --out", code="storage.not-found", file=run
-        )
+        raise StorageError(problem, "name what isoglot pretrain wrote with --out", "not-found", file=run)
     for folder in (run / LAST, run / BEST):
         if (folder / INDEX).exists():
             return open_encoder(folder)
     raise StorageError(
-        "the run has written no encoder yet",
-        remedy="wait for its first evaluation, or for its end",
-        code="storage.unfinished",
-        file=run,
+        "the run has written no encoder yet", "wait for its first evaluation, or for its end", "unfinished", file=run
     )

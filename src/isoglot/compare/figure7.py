@@ -259,9 +259,7 @@ def read_figure7(path: str | Path, settings: Sequence[str] = ()) -> Figure7Confi
         StorageError: The file cannot be read.
     """
     if not str(path).endswith(".toml"):
-        raise ConfigError(
-            f"{path} is not a TOML file", remedy="name one that ends in .toml", code="config.malformed-toml"
-        )
+        raise ConfigError(f"{path} is not a TOML file", "name one that ends in .toml", "malformed-toml")
     return build_config(Figure7Config, recipe=load_recipe(str(path), room="compare"), settings=settings)
 
 
@@ -297,9 +295,7 @@ def measure_figure7(
     if not cells:
         title, first = next(iter(empty))
         why = empty[title, first]
-        raise ConfigError(
-            f"no cell has its models; {title}, {first}: {why}", remedy="train them first", code="config.missing-data"
-        )
+        raise ConfigError(f"no cell has its models; {title}, {first}: {why}", "train them first", "missing-data")
     sentences = {title: len(some.compared) for title, some in texts.items()}
     return Figure7(columns=config.columns, sentences=sentences, cells=cells, empty=empty, untold=tuple(work.untold))
 
@@ -433,8 +429,8 @@ class _Work:
             alone = "" if row == "bilingual" else " alone"
             raise ConfigError(
                 f"{name} was trained on {', '.join(known)}, but the {row} row reads {language} by a model of it{alone}",
-                remedy=f"name one that was trained on {language}{alone}",
-                code="config.other-language",
+                f"name one that was trained on {language}{alone}",
+                "other-language",
             )
 
     def _check_untrained(self, name: str) -> None:
@@ -446,8 +442,8 @@ class _Work:
             raise ConfigError(
                 f"{name} was trained for {counted(steps, 'steps')}, but the random row has an encoder that has "
                 "learned nothing",
-                remedy='remove random, or write random = "none"',
-                code="config.other-encoder",
+                'remove random, or write random = "none"',
+                "other-encoder",
             )
 
     def _first(self, name: str, language: str, sentences: list[str]) -> Representations:

@@ -117,9 +117,7 @@ class CKAFitter:
         rows, others = (len(next(iter(layers.values()))) for layers in taken)
         if rows != others:
             raise InputError(
-                f"X has {rows} rows and Y {others}",
-                remedy="give the same items in the same order on both sides",
-                code="input.row-count",
+                f"X has {rows} rows and Y {others}", "give the same items in the same order on both sides", "row-count"
             )
         self._make_room(taken)
         start = 0
@@ -141,9 +139,7 @@ class CKAFitter:
         """
         if self.count < FEWEST_ROWS:
             raise InputError(
-                f"{counted(self.count, 'rows')} to compare",
-                remedy=f"give at least {FEWEST_ROWS} items",
-                code="input.too-few",
+                f"{counted(self.count, 'rows')} to compare", f"give at least {FEWEST_ROWS} items", "too-few"
             )
         self._add_up()
         values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
@@ -217,14 +213,10 @@ class CKAFitter:
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
             raise InputError(
-                f"the values of {layer} are too large to be squared",
-                remedy="divide them by the largest",
-                code="input.too-large",
+                f"the values of {layer} are too large to be squared", "divide them by the largest", "too-large"
             )
         if products["centered"] <= _SAME * products["paper"]:
-            raise InputError(
-                f"{layer} is the same in all {self.count} rows", remedy="remove that layer", code="input.constant"
-            )
+            raise InputError(f"{layer} is the same in all {self.count} rows", "remove that layer", "constant")
         refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)
         return {name: math.sqrt(product) for name, product in products.items()}
 
@@ -256,8 +248,8 @@ def layer_cka(
     if len(one) != len(other):
         raise InputError(
             f"X has {len(one)} rows and Y {len(other)}",
-            remedy="give the same items in the same order on both sides",
-            code="input.row-count",
+            "give the same items in the same order on both sides",
+            "row-count",
         )
     fitter = CKAFitter(one.layers, other.layers, precision=precision)
     with progress.task("compare layers", total=len(one), unit="rows") as task:
@@ -318,8 +310,8 @@ def stream_layer_cka(
                 counts = [f"{fitter.count + len(side):,}" for side in texts]
                 raise InputError(
                     f"{' and '.join(counts)} or more sentences on the two sides",
-                    remedy="give the same sentences in the same order on both sides",
-                    code="input.row-count",
+                    "give the same sentences in the same order on both sides",
+                    "row-count",
                 )
             X, Y = (
                 extract(encoder, side, layers=list(own), pool=pool, language=code)

@@ -92,9 +92,7 @@ class SideSums:
         self.layers = tuple(layers)
         if not self.layers or len(set(self.layers)) != len(self.layers):
             raise ConfigError(
-                f"invalid layers {list(self.layers)} of {name}",
-                remedy="give at least one, and none twice",
-                code="config.invalid-value",
+                f"invalid layers {list(self.layers)} of {name}", "give at least one, and none twice", "invalid-value"
             )
         self.widths: dict[int, int] = {}
         """number of columns of each layer, once known"""
@@ -108,24 +106,22 @@ class SideSums:
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
             raise ConfigError(
-                f"the batch has no layer {missing[0]} of {self.name}",
-                remedy="give every batch all layers",
-                code="config.unknown-layer",
+                f"the batch has no layer {missing[0]} of {self.name}", "give every batch all layers", "unknown-layer"
             )
         taken = {layer: _checked(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
         counts = {len(rows_BD) for rows_BD in taken.values()}
         if len(counts) > 1:
             raise InputError(
                 f"layers of {self.name} have {min(counts)} and {max(counts)} rows",
-                remedy="give each layer the same items",
-                code="input.row-count",
+                "give each layer the same items",
+                "row-count",
             )
         for layer, width in self.widths.items():
             if taken[layer].shape[1] != width:
                 raise ConfigError(
                     f"layer {layer} of {self.name} has {taken[layer].shape[1]} columns, and {width} in earlier batches",
-                    remedy="use one fitter for each pair of encoders",
-                    code="config.other-size",
+                    "use one fitter for each pair of encoders",
+                    "other-size",
                 )
         return taken
 

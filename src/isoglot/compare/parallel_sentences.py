@@ -82,8 +82,8 @@ def comparison_pairs(
             raise
         raise ConfigError(
             f"no built-in sentences of {' and '.join(codes)}: {error.problem}",
-            remedy="give parallel sentences in these languages",
-            code="config.built-in-language",
+            "give parallel sentences in these languages",
+            "built-in-language",
         ) from error
 
 
@@ -115,9 +115,7 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
         remedy = f"give at least {most} for {names}, or leave these measures out"
     if sentences < FEWEST_ROWS:
         remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
-    raise InputError(
-        f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy=remedy, code="input.too-few"
-    )
+    raise InputError(f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy, "too-few")
 
 
 def builtin_languages_of(encoder: EncoderLike) -> list[str]:
@@ -143,9 +141,7 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
     """
     if len(languages) < 2:
         raise ConfigError(
-            f"only one language, {', '.join(languages)}",
-            remedy="name two or more, or give parallel files",
-            code="config.other-language",
+            f"only one language, {', '.join(languages)}", "name two or more, or give parallel files", "other-language"
         )
     rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
     kept = {code: [row[place] for _, row in rows] for place, code in enumerate(languages)}
@@ -175,7 +171,7 @@ def _two_or_more(codes: list[str], known: Sequence[str]) -> list[str]:
     if len(codes) < 2:
         raise ConfigError(
             f"the encoder knows {', '.join(known)}, fewer than two of which are built in",
-            remedy="give parallel sentences in its languages",
-            code="config.built-in-language",
+            "give parallel sentences in its languages",
+            "built-in-language",
         )
     return codes

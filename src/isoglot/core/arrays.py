@@ -48,26 +48,18 @@ def to_tensor(value: ArrayLike | Sequence[float], name: str = "the array") -> to
     if isinstance(value, torch.Tensor):
         return value.detach()
     if not isinstance(value, np.ndarray | list | tuple):
-        raise InputError(
-            f"{name} is a {type(value).__name__}",
-            remedy="give an array, a tensor or a list of lists",
-            code="input.type",
-        )
+        raise InputError(f"{name} is a {type(value).__name__}", "give an array, a tensor or a list of lists", "type")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:  # lists of unequal lengths, or of tensors on a GPU
-        raise InputError(
-            f"{name} is no regular array", remedy="give rows of one length", code="input.ragged"
-        ) from error
+        raise InputError(f"{name} is no regular array", "give rows of one length", "ragged") from error
     native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     with warnings.catch_warnings():  # a memory-mapped file is not writable; we do not write
         warnings.simplefilter("ignore", UserWarning)
         try:
             return torch.from_numpy(native)
         except TypeError as error:
-            raise InputError(
-                f"{name} holds {array.dtype}", remedy="convert it to float32", code="input.type"
-            ) from error
+            raise InputError(f"{name} holds {array.dtype}", "convert it to float32", "type") from error
 
 
 def to_matrix(X: ArrayLike, name: str = "X") -> torch.Tensor:
@@ -78,18 +70,12 @@ def to_matrix(X: ArrayLike, name: str = "X") -> torch.Tensor:
     """
     matrix_ND = to_tensor(X, name)
     if matrix_ND.ndim != 2:
-        raise InputError(
-            f"{name} has {matrix_ND.ndim} dimensions",
-            remedy="give items as rows, features as columns",
-            code="input.shape",
-        )
+        raise InputError(f"{name} has {matrix_ND.ndim} dimensions", "give items as rows, features as columns", "shape")
     if matrix_ND.dtype == torch.bool or matrix_ND.is_complex():
-        raise InputError(f"{name} holds {matrix_ND.dtype}", remedy="convert it to float32", code="input.type")
+        raise InputError(f"{name} holds {matrix_ND.dtype}", "convert it to float32", "type")
     if not matrix_ND.numel():
         rows, columns = matrix_ND.shape
-        raise InputError(
-            f"{name} is empty: {rows} rows, {columns} columns", remedy="give at least one item", code="input.empty"
-        )
+        raise InputError(f"{name} is empty: {rows} rows, {columns} columns", "give at least one item", "empty")
     return matrix_ND
 
 
@@ -109,12 +95,12 @@ def take_rows(X: ArrayLike, name: str = "X", *, width: int | None = None) -> tor
     if width is not None and rows_ND.shape[1] != width:
         raise InputError(
             f"{name} has {rows_ND.shape[1]} columns where {width} were fitted",
-            remedy="give the space it was made for",
-            code="input.shape",
+            "give the space it was made for",
+            "shape",
         )
     bad_N = ~torch.isfinite(rows_ND).all(dim=1)
     if bad_N.any():
-        raise InputError(f"{_rows(bad_N, name)} not finite", remedy=_REMOVE, code="input.not-finite")
+        raise InputError(f"{_rows(bad_N, name)} not finite", _REMOVE, "not-finite")
     return rows_ND
 
 
@@ -147,19 +133,15 @@ def paired_rows(
     """
     x_ND, y_MD = to_matrix(X, "X"), to_matrix(Y, "Y")
     if x_ND.shape[1] != y_MD.shape[1]:
-        raise InputError(
-            f"X has {x_ND.shape[1]} columns and Y {y_MD.shape[1]}",
-            remedy="give vectors of one space",
-            code="input.shape",
-        )
+        raise InputError(f"X has {x_ND.shape[1]} columns and Y {y_MD.shape[1]}", "give vectors of one space", "shape")
     place = torch.device(device) if device is not None else x_ND.device
     X_ND, Y_MD = _float32_rows(x_ND, "X", unit=unit, place=place), _float32_rows(y_MD, "Y", unit=unit, place=place)
     largest = 1.0 if unit else max(abs(float(end)) for rows in (X_ND, Y_MD) for end in rows.aminmax())
     if largest and not 1 / _RANGE < largest < _RANGE:
         raise InputError(
             f"the largest number is {largest:.1e}, whose square float32 cannot hold precisely",
-            remedy="divide X and Y by it",
-            code="input.too-large",
+            "divide X and Y by it",
+            "too-large",
         )
     return X_ND, Y_MD
 
@@ -174,9 +156,9 @@ def _float32_rows(matrix_ND: torch.Tensor, name: str, *, unit: bool, place: torc
         if bool(bad_C.any()):
             bad_C = ~(chunk_CD.abs() <= _LARGEST).all(dim=1)
         if bool(bad_C.any()):
-            raise InputError(f"{_rows(bad_C, name, first)} not finite", remedy=_REMOVE, code="input.not-finite")
+            raise InputError(f"{_rows(bad_C, name, first)} not finite", _REMOVE, "not-finite")
         if unit and not bool(length_C.all()):
-            raise InputError(f"{_rows(length_C == 0, name, first)} all zeros", remedy=_REMOVE, code="input.zero-row")
+            raise InputError(f"{_rows(length_C == 0, name, first)} all zeros", _REMOVE, "zero-row")
         rows_ND[first : first + _CHUNK] = chunk_CD / length_C[:, None] if unit else chunk_CD
     return rows_ND
 
@@ -196,21 +178,17 @@ def take_pairs(X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> torch.Ten
     if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or pairs_P2.is_floating_point() or pairs_P2.dtype == torch.bool:
         raise InputError(
             f"pairs is {tuple(pairs_P2.shape)} of {pairs_P2.dtype}",
-            remedy="give integers, a row of X and a row of Y for each pair",
-            code="input.type",
+            "give integers, a row of X and a row of Y for each pair",
+            "type",
         )
     if not len(pairs_P2):
-        raise InputError(
-            "there are no pairs", remedy="give at least one row of X with its row of Y", code="input.empty"
-        )
+        raise InputError("there are no pairs", "give at least one row of X with its row of Y", "empty")
     for column, (name, count) in enumerate((("X", rows), ("Y", others))):
         low, high = int(pairs_P2[:, column].min()), int(pairs_P2[:, column].max())
         if low < 0 or high >= count:
             wrong = low if low < 0 else high
             raise InputError(
-                f"the pairs name row {wrong} of {name}, which has {count}",
-                remedy="count rows from 0",
-                code="input.out-of-range",
+                f"the pairs name row {wrong} of {name}, which has {count}", "count rows from 0", "out-of-range"
             )
     return pairs_P2.long()
 
@@ -223,7 +201,7 @@ def refuse_zeros(rows_ND: torch.Tensor, name: str = "X") -> None:
     """
     bad_N = ~rows_ND.any(dim=1)
     if bad_N.any():
-        raise InputError(f"{_rows(bad_N, name)} all zeros", remedy=_REMOVE, code="input.zero-row")
+        raise InputError(f"{_rows(bad_N, name)} all zeros", _REMOVE, "zero-row")
 
 
 def refuse_large(rows_ND: torch.Tensor, name: str = "X") -> None:
@@ -234,11 +212,7 @@ def refuse_large(rows_ND: torch.Tensor, name: str = "X") -> None:
     """
     bad_N = ~torch.isfinite(rows_ND.float()).all(dim=1)
     if bad_N.any():
-        raise InputError(
-            f"{_rows(bad_N, name)} too large for float32",
-            remedy="divide all rows by one number",
-            code="input.too-large",
-        )
+        raise InputError(f"{_rows(bad_N, name)} too large for float32", "divide all rows by one number", "too-large")
 
 
 # --- output ---
@@ -302,7 +276,7 @@ def _dtype(X: ArrayLike) -> torch.dtype:
 
 
 def _unequal(rows: int, others: int, remedy: str) -> InputError:
-    return InputError(f"X has {rows} rows and Y {others}", remedy=remedy, code="input.row-count")
+    return InputError(f"X has {rows} rows and Y {others}", remedy, "row-count")
 
 
 def _rows(bad_N: torch.Tensor, name: str, start: int = 0) -> str:

@@ -98,11 +98,9 @@ def read_sealed(path: str | Path, form: Any = dict, *, remedy: str) -> dict[str,
     """
     found = stored_json(path)
     if not isinstance(found, dict):
-        raise CorruptFileError(f"the content is {shown(found)}, not an object", remedy=remedy, file=path)
+        raise CorruptFileError(f"the content is {shown(found)}, not an object", remedy, file=path)
     if found.get(SEAL) != _digest(found):
-        raise CorruptFileError(
-            f"the content does not match its {SEAL}", remedy=remedy, code="corrupt-file.hash", file=path
-        )
+        raise CorruptFileError(f"the content does not match its {SEAL}", remedy, "hash", file=path)
     check_form(found, form, path, remedy=remedy)
     return {key: value for key, value in found.items() if key != SEAL}
 
@@ -135,7 +133,7 @@ def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str
     """
     found = stored_json(path)
     if not isinstance(found, dict) or (found.get("kind"), found.get("format")) != (what, version):
-        raise InputError(f"not {what} of format {version}", remedy=remedy, code="input.unknown-format", file=path)
+        raise InputError(f"not {what} of format {version}", remedy, "unknown-format", file=path)
     return read_sealed(path, form, remedy=remedy)
 
 
@@ -148,7 +146,7 @@ def check_form(value: Any, form: Any, path: str | Path, *, remedy: str) -> None:
     for key, wrong in _misfits(value, form, ""):
         named = repr(key) if key else "the content"
         problem = f"no {named} in it" if wrong is _MISSING else f"{named} cannot be {shown(wrong)}"
-        raise CorruptFileError(problem, remedy=remedy, file=path)
+        raise CorruptFileError(problem, remedy, file=path)
 
 
 def _is_of(value: Any, form: Any) -> bool:  # noqa: ANN401 - as check_form
@@ -289,14 +287,12 @@ def check_arrays(
         CorruptFileError: The file was truncated or altered.
         InputError: It was not written by isoglot, or is of another kind or format.
     """
-    damaged = CorruptFileError(
-        "the content does not match its hash", remedy=_ALTERED, code="corrupt-file.hash", file=path
-    )
+    damaged = CorruptFileError("the content does not match its hash", _ALTERED, "hash", file=path)
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(_LONGEST_HEADER, size - 8):
-        raise CorruptFileError("not a complete safetensors file", remedy=_ALTERED, file=path)
-    wrong = InputError(f"no {kind} of format {FORMAT}", remedy=remedy, code="input.unknown-format", file=path)
+        raise CorruptFileError("not a complete safetensors file", _ALTERED, file=path)
+    wrong = InputError(f"no {kind} of format {FORMAT}", remedy, "unknown-format", file=path)
     try:
         entries = parse_json(file.read(length), path)
         about = parse_json(entries.pop("__metadata__")[_KEY], path)
@@ -314,12 +310,7 @@ def check_arrays(
         raise damaged
     end = max((each["data_offsets"][1] for each in entries.values()), default=0)
     if size != 8 + length + end:
-        raise CorruptFileError(
-            f"{size:,} bytes where {8 + length + end:,} were written",
-            remedy=_ALTERED,
-            code="corrupt-file.size",
-            file=path,
-        )
+        raise CorruptFileError(f"{size:,} bytes where {8 + length + end:,} were written", _ALTERED, "size", file=path)
     if numbers:
         while part := file.read(_CHUNK):
             digest.update(part)
@@ -380,13 +371,11 @@ def expanded(data: bytes, path: str | Path) -> bytes:
             parts.append(frame.decompress(data[start : start + _PART]))
             size += len(parts[-1])
             if size > most:
-                raise CorruptFileError(
-                    f"{len(data):,} bytes that expand to more than {most:,}", remedy=_ALTERED, file=path
-                )
+                raise CorruptFileError(f"{len(data):,} bytes that expand to more than {most:,}", _ALTERED, file=path)
     except zstandard.ZstdError as error:
-        raise CorruptFileError("not one complete Zstandard frame", remedy=_ALTERED, file=path) from error
+        raise CorruptFileError("not one complete Zstandard frame", _ALTERED, file=path) from error
     if not frame.eof or frame.unused_data:
-        raise CorruptFileError("not one complete Zstandard frame", remedy=_ALTERED, file=path)
+        raise CorruptFileError("not one complete Zstandard frame", _ALTERED, file=path)
     return b"".join(parts)
 
 
@@ -445,7 +434,7 @@ def stored_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can ho
     try:
         return parse_json(stored_bytes(path), _compressed_path(path))
     except InputError as error:
-        raise CorruptFileError("the content is not JSON", remedy=_ALTERED, file=_compressed_path(path)) from error
+        raise CorruptFileError("the content is not JSON", _ALTERED, file=_compressed_path(path)) from error
 
 
 def _compressed_path(path: str | Path) -> Path:

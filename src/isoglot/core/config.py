@@ -116,9 +116,7 @@ def parse_setting(setting: str) -> tuple[KeyPath, Any]:
     key, equals, raw = setting.partition("=")
     path = tuple(part.strip() for part in key.split("."))
     if not equals or not all(path) or not _is_text(setting):
-        raise ConfigError(
-            f"--set {shown(setting)} is not a setting", remedy="write --set key=value", code="config.malformed-setting"
-        )
+        raise ConfigError(f"--set {shown(setting)} is not a setting", "write --set key=value", "malformed-setting")
     try:
         value = tomllib.loads(f"value = {raw}")
     except (ValueError, RecursionError):  # not TOML, or nested too deeply
@@ -142,8 +140,8 @@ def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> Non
         if not isinstance(table, dict):
             raise ConfigError(
                 f"--set {shown(setting)}: {part!r} is a value, not a table",
-                remedy=f"write --set {part}=… instead",
-                code="config.malformed-setting",
+                f"write --set {part}=… instead",
+                "malformed-setting",
             )
     table[path[-1]] = value
 
@@ -152,12 +150,10 @@ def _as_json(values: Mapping[str, Any], file: str | None) -> str:
     try:
         return json.dumps(values, default=str)  # dates and times of TOML become ISO strings
     except RecursionError as error:
-        raise ConfigError(
-            "a key is nested too deeply", remedy="flatten it", code="config.invalid-value", file=file
-        ) from error
+        raise ConfigError("a key is nested too deeply", "flatten it", "invalid-value", file=file) from error
     except ValueError as error:  # a hexadecimal number may have more decimal digits than Python converts
         raise ConfigError(
-            "a number has too many digits", remedy="write a smaller number", code="config.invalid-value", file=file
+            "a number has too many digits", "write a smaller number", "invalid-value", file=file
         ) from error
 
 
@@ -188,12 +184,12 @@ def _explain(
         remedy = f"{names[-1]!r} is {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else "give another value"
     for path, setting in reversed(given.items()):
         if names[: len(path)] == path or path[: len(names)] == names:
-            return ConfigError(f"--set {_short(setting)}: {problem}", remedy=remedy, code=code)
+            return ConfigError(f"--set {_short(setting)}: {problem}", remedy, code=code)
     if recipe is None:
-        return ConfigError(problem, remedy=remedy, code=code)
+        return ConfigError(problem, remedy, code=code)
     while recipe.base is not None and key_line(recipe.text, names) is None:
         recipe = recipe.base  # the one that sets the value
-    return ConfigError(problem, remedy=remedy, code=code, file=recipe.path, line=key_line(recipe.text, names))
+    return ConfigError(problem, remedy, code=code, file=recipe.path, line=key_line(recipe.text, names))
 
 
 def _short(setting: str) -> str:
@@ -272,7 +268,7 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
         known = _recipes(room)
         if name not in known:
             remedy = f"{nearest_name(name, known)} (or give the path of a .toml file)"
-            raise ConfigError(f"there is no recipe {name!r}", remedy=remedy, code="config.unknown-recipe")
+            raise ConfigError(f"there is no recipe {name!r}", remedy, "unknown-recipe")
         recipe = _parse(name, str(known[name]), known[name].read_text(encoding="utf-8"))
     other = recipe.values.get("extends")
     if other is None:
@@ -280,12 +276,7 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
     way = (*extended_by, name)
     if not isinstance(other, str) or other in way:
         problem = f"extends = {shown(other)} should name another recipe"
-        raise ConfigError(
-            problem,
-            remedy="write its name or the path of its .toml file",
-            code="config.unknown-recipe",
-            file=recipe.path,
-        )
+        raise ConfigError(problem, "write its name or the path of its .toml file", "unknown-recipe", file=recipe.path)
     base = _load(other, room, way)
     own = {key: value for key, value in recipe.values.items() if key != "extends"}
     return replace(recipe, values=laid_over(base.values, own), base=base)
@@ -322,7 +313,7 @@ def _parse(name: str, path: str, text: str) -> Recipe:
     try:
         return Recipe(name=name, path=path, text=text, values=tomllib.loads(text))
     except RecursionError as error:
-        raise ConfigError("nested too deeply", remedy="flatten it", code="config.malformed-toml", file=path) from error
+        raise ConfigError("nested too deeply", "flatten it", "malformed-toml", file=path) from error
     except tomllib.TOMLDecodeError as error:
         # Python 3.11 has the position only in the message: "... (at line 2, column 5)" or "(at end of document)".
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
@@ -330,14 +321,9 @@ def _parse(name: str, path: str, text: str) -> Recipe:
         line, column = (int(place[1]), int(place[2])) if place else (len(last), len(last[-1]) + 1)
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise ConfigError(
-            f"malformed TOML: {reason}",
-            remedy="correct it there",
-            code="config.malformed-toml",
-            file=path,
-            line=line,
-            column=column,
+            f"malformed TOML: {reason}", "correct it there", "malformed-toml", file=path, line=line, column=column
         ) from error
     except ValueError as error:
         raise ConfigError(
-            "a number has too many digits", remedy="write a smaller number", code="config.malformed-toml", file=path
+            "a number has too many digits", "write a smaller number", "malformed-toml", file=path
         ) from error

@@ -47,9 +47,7 @@ def choose_device(name: str = "auto") -> torch.device:
     if name == "cuda" and "cuda:0" in names:
         return torch.device("cuda:0")
     raise DeviceError(
-        f"no device {shown(name)} on this machine",
-        remedy=f"choose one of {', '.join(['auto', *names])}",
-        code="device.not-found",
+        f"no device {shown(name)} on this machine", f"choose one of {', '.join(['auto', *names])}", "not-found"
     )
 
 

@@ -80,7 +80,7 @@ def _time_product(size: int, dtype: str, device: torch.device, generator: torch.
         return _fastest(a_NN, seconds)
     except (RuntimeError, MemoryError) as error:  # torch also reports "out of memory" as a RuntimeError
         raise DeviceError(
-            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", remedy="remove that size from sizes"
+            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", "remove that size from sizes"
         ) from error
 
 
@@ -125,11 +125,7 @@ def check_up(
         progress: Progress reporter.
     """
     if measure is None and settings:
-        raise ConfigError(
-            f"--set {settings[0]} has no recipe to change",
-            remedy="add --measure quick",
-            code="config.conflicting-options",
-        )
+        raise ConfigError(f"--set {settings[0]} has no recipe to change", "add --measure quick", "conflicting-options")
     recipe = None if measure is None else load_recipe(measure, room="core")
     config = None if recipe is None else build_config(PeakConfig, recipe=recipe, settings=settings)
     chosen = choose_device(device)

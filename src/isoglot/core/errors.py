@@ -3,11 +3,11 @@
 The command line prints ``str(error)`` and exits with ``error.exit_code``; ``--debug`` adds the traceback. Programs tell
 errors apart by ``error.code``, one of :data:`CODES`; messages may change.
 
->>> error = InputError("'abc' is not a number", remedy="write the weight as 0.5", file="en-fr.txt", line=3)
+>>> error = InputError("'abc' is not a number", "write the weight as 0.5", "malformed-line", file="en-fr.txt", line=3)
 >>> str(error)
 "en-fr.txt:3: 'abc' is not a number; write the weight as 0.5"
 >>> error.code, isinstance(error, ValueError)
-('input', True)
+('input.malformed-line', True)
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class IsoglotError(Exception):
     Args:
         problem: What is wrong, with the offending value in it (see :func:`shown`).
         remedy: What the reader can do now.
-        code: One of :data:`CODES`. Default: that of the class.
+        code: One of :data:`CODES`, or its part after the dot. Default: that of the class.
         file: The file with the error.
         line: The line in that file, from 1.
         column: The column in that line, from 1.
@@ -136,9 +136,9 @@ class IsoglotError(Exception):
     def __init__(
         self,
         problem: str,
-        *,
         remedy: str,
-        code: str | None = None,
+        code: str = "",
+        *,
         file: str | Path | None = None,
         line: int | None = None,
         column: int | None = None,
@@ -149,8 +149,8 @@ class IsoglotError(Exception):
         self.file = None if file is None else str(file)
         self.line = line
         self.column = column
-        if code is not None:
-            self.code = code
+        if code:
+            self.code = code if "." in code or code in CODES else f"{self.code}.{code}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the keyword arguments, which exceptions lose otherwise."""
@@ -288,7 +288,7 @@ def check_name(what: str, name: Any, known: Iterable[str]) -> None:  # noqa: ANN
     names = tuple(known)
     if name not in names:
         remedy = nearest_name(str(name), names)
-        raise ConfigError(f"unknown {what} {shown(name)}", remedy=remedy, code="config.unknown-name")
+        raise ConfigError(f"unknown {what} {shown(name)}", remedy, "unknown-name")
 
 
 def check_range(name: str, value: float, low: float, high: float | None = None) -> None:
@@ -303,7 +303,7 @@ def check_range(name: str, value: float, low: float, high: float | None = None) 
     """
     if not (low <= value and (high is None or value <= high)):
         remedy = f"choose {low} or more" if high is None else f"choose a number from {low} to {high}"
-        raise ConfigError(f"{name} {value} is out of range", remedy=remedy, code="config.invalid-value")
+        raise ConfigError(f"{name} {value} is out of range", remedy, "invalid-value")
 
 
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\n\t"}

@@ -51,7 +51,7 @@ def storage_error(error: OSError, path: str | Path, *, doing: str) -> StorageErr
         code, problem, remedy = "storage.is-folder", "this is a folder", "name a file"
     elif isinstance(error, NotADirectoryError | FileExistsError):
         code, problem, remedy = "storage.not-a-folder", "a file is in the way of a folder", "name another folder"
-    return StorageError(f"cannot {doing}: {problem}", remedy=remedy, code=code, file=path)
+    return StorageError(f"cannot {doing}: {problem}", remedy, code=code, file=path)
 
 
 @contextmanager
@@ -146,10 +146,7 @@ def real_path(path: str | Path) -> Path:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise StorageError(
-                "the symbolic links form a cycle",
-                remedy="remove the link, or name another path",
-                code="storage.link-cycle",
-                file=path,
+                "the symbolic links form a cycle", "remove the link, or name another path", "link-cycle", file=path
             ) from error
     return found
 
@@ -293,10 +290,7 @@ def begin_to_read(path: str | Path) -> None:
 
 def _read_twice(path: str | Path) -> InputError:
     return InputError(
-        "a pipe can be read only once, but this command reads it twice",
-        remedy="save it to a file",
-        code="input.pipe",
-        file=path,
+        "a pipe can be read only once, but this command reads it twice", "save it to a file", "pipe", file=path
     )
 
 
@@ -330,8 +324,8 @@ def read_text(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         raise InputError(
             f"byte {data[error.start : error.start + 1].hex()} is not UTF-8",
-            remedy="save the file as UTF-8",
-            code="input.not-utf8",
+            "save the file as UTF-8",
+            "not-utf8",
             file=path,
             line=data.count(b"\n", 0, error.start) + 1,
         ) from error
@@ -356,19 +350,19 @@ def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - wh
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise InputError("nested too deeply", remedy="flatten it", code="input.malformed-json", file=path) from error
+        raise InputError("nested too deeply", "flatten it", "malformed-json", file=path) from error
     except json.JSONDecodeError as error:
         raise InputError(
             f"malformed JSON: {error.msg}",
-            remedy="correct it there",
-            code="input.malformed-json",
+            "correct it there",
+            "malformed-json",
             file=path,
             line=error.lineno,
             column=error.colno,
         ) from error
     except ValueError as error:  # not UTF-8, or a number with too many digits for Python
         raise InputError(
-            f"malformed JSON: {one_line(str(error))}", remedy="correct it there", code="input.malformed-json", file=path
+            f"malformed JSON: {one_line(str(error))}", "correct it there", "malformed-json", file=path
         ) from error
 
 
@@ -407,8 +401,8 @@ def check_content(path: str | Path, *, found: str, expected: str, size: int) -> 
     if found != expected:
         raise CorruptFileError(
             f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",
-            remedy="the file was truncated or altered: create it again or download it again",
-            code="corrupt-file.hash",
+            "the file was truncated or altered: create it again or download it again",
+            "hash",
             file=path,
         )
 
@@ -426,7 +420,7 @@ def inside(folder: str | Path, name: str) -> Path:
     if not name or ".." in parts or "" in parts or "\0" in name or Path(name).is_absolute():
         raise CorruptFileError(
             f"the index names {shown(name)}, which is outside its folder",
-            remedy="the folder was altered: create it again or download it again",
+            "the folder was altered: create it again or download it again",
             file=folder,
         )
     return Path(folder, *parts)

@@ -117,9 +117,7 @@ def _acquired(path: Path, out: str | Path) -> BaseFileLock | None:
 
 
 def _taken(out: str | Path) -> StorageError:
-    return StorageError(
-        "another process is writing there", remedy="wait for it, or name another --out", code="storage.locked", file=out
-    )
+    return StorageError("another process is writing there", "wait for it, or name another --out", "locked", file=out)
 
 
 # --- the record ---
@@ -324,15 +322,11 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
     if not target.exists():
         return
     if not target.is_dir():
-        raise StorageError(
-            "a file is in the way of a folder", remedy="name another folder", code="storage.not-a-folder", file=out
-        )
+        raise StorageError("a file is in the way of a folder", "name another folder", "not-a-folder", file=out)
     read = {real_path(path): str(path) for path in inputs}
     if Path.cwd().is_relative_to(target):
         raise ConfigError(
-            f"{out} is the current folder, which would be replaced",
-            remedy="name a folder inside it",
-            code="config.current-folder",
+            f"{out} is the current folder, which would be replaced", "name a folder inside it", "current-folder"
         )
     files = sorted(path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     record = read_record(target) or {}
@@ -343,21 +337,19 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
         facts = known.get(name) if isinstance(known, dict) else None
         if path in read:
             raise ConfigError(
-                f"{read[path]} is an input and would be replaced",
-                remedy="name another --out",
-                code="config.would-overwrite",
+                f"{read[path]} is an input and would be replaced", "name another --out", "would-overwrite"
             )
         if name != RECORD and (path.is_symlink() or facts != _facts(path)):
             raise ConfigError(
                 f"{out} holds {name}, which was changed or was not written by a run",
-                remedy="move it elsewhere, or name another --out",
-                code="config.would-overwrite",
+                "move it elsewhere, or name another --out",
+                "would-overwrite",
             )
         if writes is not None and name != RECORD and name.partition(".")[0] not in stems:
             raise ConfigError(
                 f"{out} holds {name} of an earlier run, which this run does not write",
-                remedy="name another --out",
-                code="config.would-overwrite",
+                "name another --out",
+                "would-overwrite",
             )
 
 
@@ -381,9 +373,7 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
     place = real_path(target)
     if place.is_dir() and Path.cwd().is_relative_to(place):
         raise ConfigError(
-            f"{target} is the current folder, which would be replaced",
-            remedy="name it from elsewhere",
-            code="config.current-folder",
+            f"{target} is the current folder, which would be replaced", "name it from elsewhere", "current-folder"
         )
     with sole_writer(target), built_aside(place) as scratch:
         try:

@@ -107,8 +107,8 @@ class EstimateSources(NamedTuple):
             if wanted == "given" and there is None:
                 raise ConfigError(
                     f"no estimates of {code} in layer {layer} from other text",
-                    remedy="give text of this language",
-                    code="config.unknown-layer",
+                    "give text of this language",
+                    "unknown-layer",
                 )
         return found
 

@@ -47,8 +47,8 @@ def distinct_rows(given: ParallelSet) -> ParallelSet:
     if len(kept) < FEWEST:
         raise InputError(
             f"{counted(len(kept), 'different sentences')}",
-            remedy=f"give at least {FEWEST}, preferably some hundreds",
-            code="input.too-few",
+            f"give at least {FEWEST}, preferably some hundreds",
+            "too-few",
             file=given.name,
         )
     return kept
@@ -92,9 +92,7 @@ def encode_sets(
         if not pairs:
             there = ", ".join(one.sentences)
             raise ConfigError(
-                f"no pair of languages with {config.pivot} in {one.name}",
-                remedy=f"choose among {there}",
-                code="config.missing-data",
+                f"no pair of languages with {config.pivot} in {one.name}", f"choose among {there}", "missing-data"
             )
         remarks += [f"{said}." for said in one.remarks]
         vectors = {

@@ -237,7 +237,7 @@ def _check_models(asked: BaseModel, models: Sequence[ExploredModel]) -> None:
 
     for name in ("model", "other"):
         if getattr(asked, name, 0) >= len(models):
-            raise ConfigError(f"no model {getattr(asked, name)}", remedy="choose another", code="config.unknown-name")
+            raise ConfigError(f"no model {getattr(asked, name)}", "choose another", "unknown-name")
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -374,19 +374,13 @@ class ExploredModel:
         found = language_code(code)
         if found not in self.languages:
             raise ConfigError(
-                f"{self.name} has no language {found}",
-                remedy=f"choose among {', '.join(self.languages)}",
-                code="config.unknown-language",
+                f"{self.name} has no language {found}", f"choose among {', '.join(self.languages)}", "unknown-language"
             )
         return found
 
     def _check_layer(self, layer: int) -> None:
         if layer > self.encoder.depth:
-            raise ConfigError(
-                f"there is no layer {layer}",
-                remedy=f"layers go up to {self.encoder.depth}",
-                code="config.unknown-layer",
-            )
+            raise ConfigError(f"there is no layer {layer}", f"layers go up to {self.encoder.depth}", "unknown-layer")
 
 
 def compare(
@@ -516,7 +510,7 @@ def projected(rows_ND: np.ndarray, projection: Projection, before_N2: np.ndarray
     centered_ND = rows_ND - rows_ND.mean(axis=0)
     if projection == "umap":
         if find_spec("umap") is None:
-            raise MissingPartError("umap is not installed", remedy="pip install umap-learn")
+            raise MissingPartError("umap is not installed", "pip install umap-learn")
         found_N2 = import_module("umap").UMAP(random_state=0, n_jobs=1).fit_transform(centered_ND)
     else:
         U_NK, S_K, _ = np.linalg.svd(centered_ND.astype(np.float64), full_matrices=False)

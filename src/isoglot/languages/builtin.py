@@ -67,9 +67,7 @@ def twin_tags(language: str) -> tuple[str, ...]:
     tags = tuple(tag for tag in _split_code(language)[1] if tag in TWIN_TAGS)
     if not set(tags) <= set(_PARALLEL_TWINS):
         raise ConfigError(
-            f"sentences of {language} correspond to none of another language",
-            remedy="name another twin",
-            code="config.other-language",
+            f"sentences of {language} correspond to none of another language", "name another twin", "other-language"
         )
     return tags
 
@@ -85,8 +83,8 @@ def _checked(language: str, data: str) -> tuple[str, list[str]]:
     if not is_builtin(code):
         raise ConfigError(
             f"no built-in {data} of {code}",
-            remedy=f"give files, or choose from {', '.join(LANGUAGES)} and twins such as en-x-shift",
-            code="config.built-in-language",
+            f"give files, or choose from {', '.join(LANGUAGES)} and twins such as en-x-shift",
+            "built-in-language",
         )
     return _split_code(code)
 
@@ -129,9 +127,7 @@ def builtin_dictionary(source: str, target: str, *, seed: int = 0) -> list[Entry
     if base != other_base:
         if any(shifted):
             raise ConfigError(
-                f"there is no built-in dictionary of {codes[0]} and {codes[1]}",
-                remedy="give a file",
-                code="config.built-in-language",
+                f"there is no built-in dictionary of {codes[0]} and {codes[1]}", "give a file", "built-in-language"
             )
         found = dictionary(base, other_base, seed=seed, sentences=_DICTIONARY_SENTENCES)
         return [*found.train, *found.test]
@@ -202,16 +198,14 @@ def builtin_rows(languages: Sequence[str], *, kind: Builtin | None = None, seed:
     if same is not None and len(codes) > 2:
         raise ConfigError(
             f"{languages[read.index(read[same])]} and {languages[same]} are the same language",
-            remedy="name one",
-            code="config.other-language",
+            "name one",
+            "other-language",
         )
     if kind is None:
         kind = "translations" if same is None else "paraphrases"
     if kind == "paraphrases" and (len(codes) != 2 or bases[0] != bases[1]):
         raise ConfigError(
-            f"{' and '.join(languages)} are no paraphrases of each other",
-            remedy="name one language twice",
-            code="config.other-language",
+            f"{' and '.join(languages)} are no paraphrases of each other", "name one language twice", "other-language"
         )
     rows: Iterator[tuple[Sentence, ...]] = (
         paraphrases(bases[0], seed=seed, split="test")

@@ -52,11 +52,7 @@ def grammar(language: str) -> Grammar:
     """
     code = language_code(language)
     if code not in GRAMMARS:
-        raise ConfigError(
-            f"{language!r} is not a built-in language",
-            remedy=nearest_name(code, GRAMMARS),
-            code="config.built-in-language",
-        )
+        raise ConfigError(f"{language!r} is not a built-in language", nearest_name(code, GRAMMARS), "built-in-language")
     return _grammar(code)
 
 

@@ -99,8 +99,8 @@ def twin(
         if iter(sentences) is sentences:
             raise ConfigError(
                 "frequency needs to read the sentences twice, and an iterator can be read once",
-                remedy="give a list of sentences, or counts",
-                code="config.not-supported",
+                "give a list of sentences, or counts",
+                "not-supported",
             )
         counts = Counter(token for sentence in sentences for token in _tokens(sentence))
     return _resampled(sentences, counts, seed)
@@ -150,23 +150,19 @@ def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, in
         if given and not belongs:
             raise ConfigError(
                 f"the kind {kind} with order {order} has no {option}",
-                remedy=f"leave {option} out, or choose another kind or order",
-                code="config.conflicting-options",
+                f"leave {option} out, or choose another kind or order",
+                "conflicting-options",
             )
     if counts and (min(counts.values()) < 0 or not any(counts.values())):
         raise ConfigError(
-            f"counts go down to {min(counts.values())}",
-            remedy="give counts of 0 or more, not all 0",
-            code="config.invalid-value",
+            f"counts go down to {min(counts.values())}", "give counts of 0 or more, not all 0", "invalid-value"
         )
 
 
 def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:
     tokens = sentence.tokens if isinstance(sentence, Parsed) else sentence
     if isinstance(tokens, str):
-        raise ConfigError(
-            f"{shown(tokens)} is not a list of tokens", remedy="split it into words first", code="config.invalid-value"
-        )
+        raise ConfigError(f"{shown(tokens)} is not a list of tokens", "split it into words first", "invalid-value")
     return tokens
 
 
@@ -227,9 +223,7 @@ def unshift(text: str) -> str:
             trail = next(codes, 0) if _LEAD <= code < _LEAD + 0xF0 else 0
             if not _TRAIL <= trail < _TRAIL_END:
                 raise InputError(
-                    f"{shown(text)} is not in the private script",
-                    remedy="give what shift returned, whole",
-                    code="input.malformed-line",
+                    f"{shown(text)} is not in the private script", "give what shift returned, whole", "malformed-line"
                 )
             characters.append(chr(0x20000 + (code - _LEAD) * 0x1000 + trail - _TRAIL))
     return "".join(characters)
@@ -331,15 +325,13 @@ def _linearize(sentence: Sequence[str] | Parsed, size: int, order: Order) -> lis
     """The first ``size`` positions in the order of their tree, each with its dependents around it."""
     if not isinstance(sentence, Parsed):
         raise ConfigError(
-            f"the order {order} needs trees",
-            remedy="give Parsed(tokens, heads, tags) for each sentence",
-            code="config.not-supported",
+            f"the order {order} needs trees", "give Parsed(tokens, heads, tags) for each sentence", "not-supported"
         )
     if order == "verb-last" and len(sentence.tags) != len(sentence.tokens):
         raise ConfigError(
             f"the order verb-last needs a tag for each of {len(sentence.tokens)} tokens and has {len(sentence.tags)}",
-            remedy="give Parsed(tokens, heads, tags) with universal part-of-speech tags",
-            code="config.not-supported",
+            "give Parsed(tokens, heads, tags) with universal part-of-speech tags",
+            "not-supported",
         )
     dependents = _dependents(sentence, size)
     sources: list[int] = []
@@ -370,8 +362,8 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
     if len(heads) != len(sentence.tokens) or not all(0 <= head <= len(heads) for head in heads):
         raise InputError(
             f"the heads {shown(list(heads))} of {len(sentence.tokens)} tokens",
-            remedy="give each token the position of its head, from 1, or 0 for the root",
-            code="input.malformed-tree",
+            "give each token the position of its head, from 1, or 0 for the root",
+            "malformed-tree",
         )
     dependents: list[list[int]] = [[] for _ in range(size + 1)]
     for position in range(1, size + 1):
@@ -389,8 +381,8 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
     if len(reached) != size:
         raise InputError(
             f"the heads {shown(list(heads))} have a cycle",
-            remedy="attach every token to the root, directly or indirectly",
-            code="input.malformed-tree",
+            "attach every token to the root, directly or indirectly",
+            "malformed-tree",
         )
     return dependents
 
@@ -409,9 +401,7 @@ def _resampled(sentences: Iterable[Sequence[str] | Parsed], counts: Mapping[str,
         size = len(_tokens(sentence))
         if size and not words:
             raise ConfigError(
-                "there are no counts to draw tokens from",
-                remedy="leave counts out, or give some",
-                code="config.missing-data",
+                "there are no counts to draw tokens from", "leave counts out, or give some", "missing-data"
             )
         draws_T = stream.integers(bounds_V[-1], size=size) if size else ()
         yield Twin([words[i] for i in np.searchsorted(bounds_V, draws_T, side="right")], [])

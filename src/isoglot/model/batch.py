@@ -75,7 +75,7 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     import numpy as np
 
     if not sentences:
-        raise ConfigError("a batch needs at least one sentence", remedy="give at least one", code="config.missing-data")
+        raise ConfigError("a batch needs at least one sentence", "give at least one", "missing-data")
     layout = vocabulary.layout
     check_room(vocabulary, length)
     kept = [sentence[: length - layout.size] for sentence in sentences]

@@ -49,14 +49,12 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
         if language is None:
             raise ConfigError(
                 "the encoder has private parts, and no language is named",
-                remedy=f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
-                code="config.missing-option",
+                f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
+                "missing-option",
             )
         if language not in self:
             raise ConfigError(
-                f"the encoder has no language {shown(language)}",
-                remedy=nearest_name(language, self),
-                code="config.unknown-language",
+                f"the encoder has no language {shown(language)}", nearest_name(language, self), "unknown-language"
             )
         return cast("PartT", self[language])
 
@@ -135,8 +133,8 @@ class Embedding(nn.Module):
         if ids_BT.shape[1] > self.config.max_length:
             raise ConfigError(
                 f"{ids_BT.shape[1]} tokens exceed the encoder's maximum of {self.config.max_length}",
-                remedy="truncate the input",
-                code="config.invalid-value",
+                "truncate the input",
+                "invalid-value",
             )
         table, given_BT = self.tokens.of(language), ids_BT
         if SHARED not in self.tokens:
@@ -165,8 +163,8 @@ class Embedding(nn.Module):
         if self.languages is None or language is None or language not in self.languages:
             raise ConfigError(
                 f"the encoder has no language embedding of {language!r}",
-                remedy=f"choose one of {', '.join(self.config.languages)}",
-                code="config.unknown-language",
+                f"choose one of {', '.join(self.config.languages)}",
+                "unknown-language",
             )
         own: torch.Tensor = self.languages[language]
         return own

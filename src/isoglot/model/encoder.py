@@ -79,8 +79,8 @@ class Encoder(EncoderLike, nn.Module):
         if vocabulary is not None and len(vocabulary) != config.vocabulary_size:
             raise ConfigError(
                 f"an encoder for {config.vocabulary_size:,} subwords with a vocabulary of {len(vocabulary):,}",
-                remedy="use the vocabulary it was made for",
-                code="config.other-size",
+                "use the vocabulary it was made for",
+                "other-size",
             )
         plan = config.sharing
         self.config = config
@@ -414,9 +414,7 @@ def _members(
     if members is None:
         if vocabulary is None:
             raise ConfigError(
-                "private embeddings or softmaxes need the ids of each language",
-                remedy="pass the vocabulary",
-                code="config.missing-data",
+                "private embeddings or softmaxes need the ids of each language", "pass the vocabulary", "missing-data"
             )
         members = {code: vocabulary.ids_of(code) for code in config.languages}
     found = {}

@@ -159,9 +159,7 @@ def open_encoder(folder: str | Path) -> Encoder:
 
 
 def _unfit(what: str, path: Path) -> CorruptFileError:
-    return CorruptFileError(
-        f"{what} in {INDEX} does not fit the weights", remedy="copy the folder again, whole", file=path
-    )
+    return CorruptFileError(f"{what} in {INDEX} does not fit the weights", "copy the folder again, whole", file=path)
 
 
 def read_index(folder: str | Path) -> dict[str, Any]:
@@ -180,8 +178,8 @@ def read_index(folder: str | Path) -> dict[str, Any]:
     if not isinstance(form, str) or form not in _FORMS:
         raise InputError(
             f"an encoder of the unknown form {shown(form)}: a newer version wrote it",
-            remedy="install the newest isoglot",
-            code="input.unknown-format",
+            "install the newest isoglot",
+            "unknown-format",
             file=path,
         )
     return index
@@ -212,10 +210,7 @@ def read_vocabulary(folder: Path, written: str, *, remedy: str) -> Vocabulary:
     vocabulary = Vocabulary.load(folder)
     if vocabulary.hash != written:
         raise CorruptFileError(
-            f"vocabulary {vocabulary.hash[:12]}… where {written[:12]}… was written",
-            remedy=remedy,
-            code="corrupt-file.hash",
-            file=folder,
+            f"vocabulary {vocabulary.hash[:12]}… where {written[:12]}… was written", remedy, "hash", file=folder
         )
     return vocabulary
 
@@ -234,7 +229,7 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
 
     if not path.exists():
         remedy = "copy the folder again, whole"
-        raise StorageError("the weights are missing", remedy=remedy, code="storage.not-found", file=path)
+        raise StorageError("the weights are missing", remedy, "not-found", file=path)
     if path.name == PACKED:
         return unpack(read_bytes(path, sha256=sha256), path)
     note_read(path)
@@ -244,4 +239,4 @@ def read_weights(path: Path, *, sha256: str | None = None) -> dict[str, torch.Te
         return load_file(path)
     except SafetensorError as error:
         problem = f"not a complete safetensors file: {error}"
-        raise CorruptFileError(problem, remedy="copy or make it again", file=path) from error
+        raise CorruptFileError(problem, "copy or make it again", file=path) from error

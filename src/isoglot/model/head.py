@@ -184,6 +184,6 @@ def no_head(why: str = "its weights came without one") -> ConfigError:
     """
     return ConfigError(
         f"the encoder has no language modeling head: {why}",
-        remedy="use one that was saved with its head for masked language modeling",
-        code="config.not-supported",
+        "use one that was saved with its head for masked language modeling",
+        "not-supported",
     )

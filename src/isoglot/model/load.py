@@ -74,8 +74,8 @@ def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | Non
         saved = f", or name the best weights so far: {path / BEST}" if (path / BEST / INDEX).exists() else ""
         raise StorageError(
             "the training run has not finished",
-            remedy=f"finish it with isoglot pretrain --resume{saved}",
-            code="storage.unfinished",
+            f"finish it with isoglot pretrain --resume{saved}",
+            "unfinished",
             file=source,
         )
     only = not (path / BEST / INDEX).exists()
@@ -108,10 +108,10 @@ def embedded() -> dict[str, Any]:
     try:
         languages = list(open_encoder(EMBEDDED_FOLDER).config.languages)
     except IsoglotError as error:
-        problem = str(CorruptFileError(error.problem, remedy=_AGAIN, file=error.file))
+        problem = str(CorruptFileError(error.problem, _AGAIN, file=error.file))
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # an index with parts missing
         what = f"not what was written ({type(error).__name__})"
-        problem = str(CorruptFileError(what, remedy=_AGAIN, file=EMBEDDED_FOLDER / INDEX))
+        problem = str(CorruptFileError(what, _AGAIN, file=EMBEDDED_FOLDER / INDEX))
     return {"name": EMBEDDED, "size": folder_size(EMBEDDED_FOLDER), "languages": languages, "problem": problem}
 
 
@@ -146,17 +146,14 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     if (path / TABLE).exists():
         return open_table(path).to(place)
     if str(source) == EMBEDDED and not path.exists():
-        raise ConfigError(f"{EMBEDDED} is not bundled with this installation", remedy=WAYS, code="config.not-supported")
+        raise ConfigError(f"{EMBEDDED} is not bundled with this installation", WAYS, "not-supported")
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
         raise StorageError(
-            f"no encoder in this folder: neither {INDEX} nor config.json",
-            remedy=WAYS,
-            code="storage.model-not-found",
-            file=source,
+            f"no encoder in this folder: neither {INDEX} nor config.json", WAYS, "model-not-found", file=source
         )
     if not path.is_dir() and (path.exists() or path.is_absolute() or str(source).startswith((".", "~"))):
         problem = "a file, where an encoder is a folder" if path.exists() else "no such folder"
-        raise StorageError(problem, remedy=f"check the path, or {WAYS}", code="storage.model-not-found", file=source)
+        raise StorageError(problem, f"check the path, or {WAYS}", "model-not-found", file=source)
     return _from_hf(path if path.is_dir() else str(source)).to(place)
 
 
@@ -174,13 +171,11 @@ def load_native_encoder(source: str | Path, *, device: str = "auto", weights: We
     if not encoder.depth:
         raise ConfigError(
             f"{source} holds static vectors, which cannot be exported as an encoder",
-            remedy=f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec",
-            code="config.not-supported",
+            f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec",
+            "not-supported",
         )
     raise ConfigError(
-        f"{source} is a Hugging Face model without a counterpart in isoglot",
-        remedy="copy its folder instead",
-        code="config.not-supported",
+        f"{source} is a Hugging Face model without a counterpart in isoglot", "copy its folder instead", "not-supported"
     )
 
 

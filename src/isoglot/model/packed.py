@@ -60,7 +60,7 @@ def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
     with np.errstate(over="ignore"):  # what overflows float32 becomes infinite and is refused
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
     if not (np.abs(exact_RD) <= _TOO_LARGE).all():
-        raise InputError(f"the matrix {_NOT_FINITE}", remedy=_REMEDY, code="input.not-finite")
+        raise InputError(f"the matrix {_NOT_FINITE}", _REMEDY, "not-finite")
     largest_R = np.abs(exact_RD).max(axis=1, initial=0.0)
     there_R = largest_R > 0
     # The finest step at which the largest entry is at most 127 steps.
@@ -84,7 +84,7 @@ def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
 def _check_step(step: float) -> None:
     if not 0 < step <= 1:
         remedy = f"give a share of a row's spread such as {STEP:.3g}"
-        raise ConfigError(f"a step of {step}", remedy=remedy, code="config.invalid-value")
+        raise ConfigError(f"a step of {step}", remedy, "invalid-value")
 
 
 def _even(numbers_RD: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapp
         tensor = given.detach().cpu().contiguous()
         tensors[name] = tensor = tensor.float() if tensor.is_floating_point() else tensor
         if tensor.is_floating_point() and not bool((tensor.abs() <= _TOO_LARGE).all()):
-            raise InputError(f"{name} {_NOT_FINITE}", remedy=_REMEDY, code="input.not-finite")
+            raise InputError(f"{name} {_NOT_FINITE}", _REMEDY, "not-finite")
         if tensor.is_floating_point() and tensor.dim() > 1:
             rows_RD = tensor.reshape(tensor.shape[:-1].numel(), tensor.shape[-1])
             factor = next((factor for part, factor in finer.items() if part in name), 1.0)
@@ -152,7 +152,7 @@ def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
             else:
                 weights[name] = tensor
     except (SafetensorError, RuntimeError, IndexError) as error:
-        raise CorruptFileError("not packed weights", remedy="copy or make it again", file=path or None) from error
+        raise CorruptFileError("not packed weights", "copy or make it again", file=path or None) from error
     return weights
 
 

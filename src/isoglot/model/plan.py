@@ -69,9 +69,7 @@ class SharingPlan:
                 if not 1 <= first <= last <= top:
                     there = "from 1" if depth is None else f"1 to {depth}"
                     raise ConfigError(
-                        f"plan {shown(text)}: no layers {item}",
-                        remedy=f"layers count {there}",
-                        code="config.malformed-option",
+                        f"plan {shown(text)}: no layers {item}", f"layers count {there}", "malformed-option"
                     )
                 layers.update(range(first, last + 1))
             elif named and item == "emb":
@@ -81,9 +79,7 @@ class SharingPlan:
             else:
                 near = nearest_name(written, NAMES) if named else nearest_name(item, PARTS)
                 raise ConfigError(
-                    f"plan {shown(text)}: unknown part {shown(item)}; {near}",
-                    remedy=_REMEDY,
-                    code="config.malformed-option",
+                    f"plan {shown(text)}: unknown part {shown(item)}; {near}", _REMEDY, "malformed-option"
                 )
         return cls(frozenset(private), frozenset(layers))
 

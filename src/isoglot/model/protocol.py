@@ -167,7 +167,7 @@ def needed_vocabulary(vocabulary: Vocabulary | None) -> Vocabulary:
 
 
 def _unsupported(problem: str, remedy: str) -> ConfigError:
-    return ConfigError(problem, remedy=remedy, code="config.not-supported")
+    return ConfigError(problem, remedy, "not-supported")
 
 
 class Edits:
@@ -210,8 +210,8 @@ def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> t
     if found_BTD.shape != hidden_BTD.shape:
         raise ConfigError(
             f"an edit returns shape {tuple(found_BTD.shape)} for {tuple(hidden_BTD.shape)}",
-            remedy="keep the shape",
-            code="config.other-size",
+            "keep the shape",
+            "other-size",
         )
     return found_BTD
 
@@ -223,11 +223,7 @@ def check_layer(layer: int, depth: int) -> None:
         ConfigError: With the range of layers.
     """
     if not 0 <= layer <= depth:
-        raise ConfigError(
-            f"there is no layer {layer}",
-            remedy=f"choose from 0 (the embeddings) to {depth}",
-            code="config.unknown-layer",
-        )
+        raise ConfigError(f"there is no layer {layer}", f"choose from 0 (the embeddings) to {depth}", "unknown-layer")
 
 
 def layer_states(encoder: EncoderLike, layer: int, batch: Batch, language: str | None = None) -> torch.Tensor:
@@ -248,9 +244,5 @@ def last_layer(layer: int, to: int | None, depth: int) -> int:
     """
     end = depth if to is None else to
     if not 0 <= layer <= end <= depth:
-        raise ConfigError(
-            f"cannot run from layer {layer} to {end}",
-            remedy=f"layers go from 0 up to {depth}",
-            code="config.unknown-layer",
-        )
+        raise ConfigError(f"cannot run from layer {layer} to {end}", f"layers go from 0 up to {depth}", "unknown-layer")
     return end

@@ -67,8 +67,8 @@ class TableEncoder(EncoderLike, nn.Module):
         if vectors_VD.shape[:1] != known_V.shape or len(known_V) != len(vocabulary):
             raise ConfigError(
                 f"vectors of shape {tuple(vectors_VD.shape)} for a vocabulary of {len(vocabulary):,}",
-                remedy="give a vector for every id",
-                code="config.other-size",
+                "give a vector for every id",
+                "other-size",
             )
         self.register_buffer("weight", vectors_VD * known_V[:, None])
         self.register_buffer("known", known_V)
@@ -159,11 +159,7 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
     from safetensors.torch import save
 
     if not torch.isfinite(table.weight).all():
-        raise InputError(
-            "the vectors are not finite",
-            remedy="train them again with a lower learning rate",
-            code="input.not-finite",
-        )
+        raise InputError("the vectors are not finite", "train them again with a lower learning rate", "not-finite")
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
     own = [f"{VOCABULARY}/{name}" for name in vocabulary_files(Path(folder) / VOCABULARY)]
     with renewed_folder(folder, INDEX, stale=own) as target:

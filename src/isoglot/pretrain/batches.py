@@ -146,8 +146,8 @@ class Batches:
             if not count or count % (world.size * parts):
                 raise ConfigError(
                     f"{count} rows cannot be divided by {world.size} processes times {parts} accumulation parts",
-                    remedy="set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
-                    code="config.invalid-value",
+                    "set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
+                    "invalid-value",
                 )
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
@@ -257,8 +257,8 @@ class Batches:
         if not isinstance(rows, dict) or rows.keys() != self.pair_rows.keys():
             raise ConfigError(
                 f"the checkpoint counts rows of pairs as {rows}, not by the lengths {', '.join(self.pair_rows)}",
-                remedy="resume with the version that wrote it, or start again with another --out",
-                code="config.other-settings",
+                "resume with the version that wrote it, or start again with another --out",
+                "other-settings",
             )
         self.pair_rows = dict(rows)
 
@@ -273,8 +273,8 @@ class Batches:
             if self.config.code_switching.dictionaries == "required":
                 raise ConfigError(
                     "the recipe needs a dictionary for code-switching",
-                    remedy="pass --dictionary en-fr=FILE, or use another recipe",
-                    code="config.missing-data",
+                    "pass --dictionary en-fr=FILE, or use another recipe",
+                    "missing-data",
                 )
             return {}
         check_switching(self.config.sharing)
@@ -283,8 +283,8 @@ class Batches:
         for code in sorted(known - set(shards)):
             raise ConfigError(
                 f"a dictionary has {code}, but there are no shards of it",
-                remedy=f"leave it out, or add --shards {code}=…",
-                code="config.other-language",
+                f"leave it out, or add --shards {code}=…",
+                "other-language",
             )
         tables = build_switch_tables(dictionaries, vocabulary, [code for code in shards if code in known])
         return {

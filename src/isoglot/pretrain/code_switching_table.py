@@ -175,8 +175,8 @@ def build_switch_tables(
     if vocabulary.mode == "given":
         raise ConfigError(
             "code-switching does not support external tokenizers, which do not show where words begin",
-            remedy="train a vocabulary, or use isoglot text switch on the text",
-            code="config.not-supported",
+            "train a vocabulary, or use isoglot text switch on the text",
+            "not-supported",
         )
     entries = {
         pair: [one for one in found if one.source.strip() and one.target.strip()]
@@ -209,8 +209,8 @@ def _table(rule: CodeSwitchingRule, pieces: _Pieces, code: str) -> SwitchTable:
     if not table:
         raise ConfigError(
             f"no word of the {code} dictionaries is a word in this vocabulary",
-            remedy="is it a dictionary of words?",
-            code="config.missing-data",
+            "is it a dictionary of words?",
+            "missing-data",
         )
     left_out = tuple(word for word, candidates in words.items() if candidates and word not in found)
     if marked[code]:
@@ -341,8 +341,8 @@ def check_switching(plan: SharingPlan) -> None:
     if private:
         raise ConfigError(
             f"code-switching needs shared embeddings and softmax, and {' and '.join(private)} are private",
-            remedy="share them (plan default or sep-l1-3, say), or pass no dictionary",
-            code="config.not-supported",
+            "share them (plan default or sep-l1-3, say), or pass no dictionary",
+            "not-supported",
         )
 
 

@@ -221,8 +221,8 @@ class PretrainConfig(Config):
         if (self.batch.sequence_length or 0) > longest:
             raise ConfigError(
                 f"batch.sequence_length {self.batch.sequence_length} exceeds the encoder's maximum of {longest} tokens",
-                remedy=f"set model.max_length={self.batch.sequence_length}, or shorter rows",
-                code="config.invalid-value",
+                f"set model.max_length={self.batch.sequence_length}, or shorter rows",
+                "invalid-value",
             )
         return self
 
@@ -287,8 +287,8 @@ def _check_domains(needed: str, shards: Mapping[str, Shards]) -> None:
 def _mismatch(key: str, expected: str, found: str) -> ConfigError:
     return ConfigError(
         f"the recipe requires {expected}, found {found}",
-        remedy=f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any",
-        code="config.requirement",
+        f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any",
+        "requirement",
     )
 
 
@@ -299,21 +299,21 @@ def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
         ConfigError: Shards of another language or vocabulary, or none at all.
     """
     if not shards:
-        raise ConfigError("there are no shards", remedy="name some: --shards en=DIR", code="config.missing-data")
+        raise ConfigError("there are no shards", "name some: --shards en=DIR", "missing-data")
     hashes = {code: one.index["vocabulary"]["hash"] for code, one in shards.items()}
     if len(set(hashes.values())) > 1:
         ways = ", ".join(f"{code} with {found[:12]}…" for code, found in hashes.items())
         raise ConfigError(
             f"the shards were built with different vocabularies: {ways}",
-            remedy="build all of them with the same one",
-            code="config.other-vocabulary",
+            "build all of them with the same one",
+            "other-vocabulary",
         )
     for code, one in shards.items():
         if one.language != code:
             raise ConfigError(
                 f"{one.folder}: shards of {one.language}, named {code}",
-                remedy=f"write --shards {one.language}=…",
-                code="config.other-language",
+                f"write --shards {one.language}=…",
+                "other-language",
             )
         one.check_vocabulary(vocabulary)
 

@@ -120,8 +120,8 @@ def join_world(device: str = "auto") -> Iterator[World]:
         if local >= torch.cuda.device_count():
             raise ConfigError(
                 f"local rank {local} on a machine with {torch.cuda.device_count()} CUDA devices",
-                remedy="start as many processes on a machine as it has devices: torchrun --nproc-per-node=…",
-                code="config.requirement",
+                "start as many processes on a machine as it has devices: torchrun --nproc-per-node=…",
+                "requirement",
             )
         chosen = torch.device("cuda", local)
         torch.cuda.set_device(chosen)
@@ -168,8 +168,6 @@ def _number(name: str, default: int) -> int:
     text = os.environ.get(name, str(default))
     if not text.isdecimal():
         raise ConfigError(
-            f"{name}={text!r} in the environment is not a number",
-            remedy="start with torchrun",
-            code="config.malformed-option",
+            f"{name}={text!r} in the environment is not a number", "start with torchrun", "malformed-option"
         )
     return int(text)

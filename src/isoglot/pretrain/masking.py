@@ -155,8 +155,8 @@ def random_pools(
         if not len(pools[language]):
             raise ConfigError(
                 f"the vocabulary has no subwords of {language!r}",
-                remedy="train it on text of that language",
-                code="config.unknown-language",
+                "train it on text of that language",
+                "unknown-language",
             )
     return pools
 

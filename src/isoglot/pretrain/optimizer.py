@@ -165,7 +165,7 @@ class Optimizer:
         for name, value in state.items():
             owner, _, key = name.rpartition("/")
             if owner not in self.parameters:
-                raise CorruptFileError(f"no parameter {owner!r} here", remedy="resume with the run's own config")
+                raise CorruptFileError(f"no parameter {owner!r} here", "resume with the run's own config")
             parameter = self.parameters[owner]
             # A fused Adam wants its step count on the device of the weights.
             homes[id(parameter)].state[parameter][key] = value.to(parameter.device, copy=True)

@@ -83,9 +83,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
     if path.exists():
         if not resume:
             raise ConfigError(
-                f"{out} holds a run already",
-                remedy="resume it with --resume, or name another --out",
-                code="config.run-exists",
+                f"{out} holds a run already", "resume it with --resume, or name another --out", "run-exists"
             )
         there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
@@ -115,9 +113,7 @@ def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any],
         changed = changed_key(there.get(part), identity[part])
         if changed:
             raise ConfigError(
-                f"{out} {words}{changed}",
-                remedy="resume with the same, or name another --out",
-                code="config.other-settings",
+                f"{out} {words}{changed}", "resume with the same, or name another --out", "other-settings"
             )
 
 

@@ -66,16 +66,10 @@ class LanguageSampler:
 
     def __init__(self, text: Mapping[str, int], config: SamplingConfig | None = None, *, seed: int = 0) -> None:
         if not text:
-            raise ConfigError(
-                "no language to sample from", remedy="name the shards of at least one", code="config.missing-data"
-            )
+            raise ConfigError("no language to sample from", "name the shards of at least one", "missing-data")
         for language, count in text.items():
             if count < 1:
-                raise ConfigError(
-                    f"{language!r} has no text",
-                    remedy="leave it out or build its shards anew",
-                    code="config.missing-data",
-                )
+                raise ConfigError(f"{language!r} has no text", "leave it out or build its shards anew", "missing-data")
         self.config = config or SamplingConfig()
         self.seed = seed
         total = sum(text.values())
@@ -123,7 +117,7 @@ class LanguageSampler:
         if state.keys() != self.rows.keys():
             raise ConfigError(
                 f"the checkpoint has the languages {', '.join(sorted(state))}, the run {', '.join(self.rows)}",
-                remedy="resume with the shards the run was started with",
-                code="config.other-settings",
+                "resume with the shards the run was started with",
+                "other-settings",
             )
         self.rows = {language: int(state[language]) for language in self.rows}

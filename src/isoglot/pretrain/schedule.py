@@ -99,22 +99,18 @@ def parse_budget(text: str) -> Budget:
     """
     match = _SHAPE.fullmatch(text.strip())
     if match is None:
-        raise ConfigError(f"{shown(text)} is not a budget", remedy=_REMEDY, code="config.malformed-option")
+        raise ConfigError(f"{shown(text)} is not a budget", _REMEDY, "malformed-option")
     digits, factor, unit = match.groups()
     number = float(digits.replace("_", "").replace(",", "")) * _FACTORS[factor]
     if not math.isfinite(number * max(_SECONDS.values())):
-        raise ConfigError(f"{shown(text)} is too large a budget", remedy=_REMEDY, code="config.invalid-value")
+        raise ConfigError(f"{shown(text)} is too large a budget", _REMEDY, "invalid-value")
     if unit in _COUNTS:
         if number != int(number):
-            raise ConfigError(
-                f"{shown(text)} is not a whole number of {_COUNTS[unit]}",
-                remedy=_REMEDY,
-                code="config.malformed-option",
-            )
+            raise ConfigError(f"{shown(text)} is not a whole number of {_COUNTS[unit]}", _REMEDY, "malformed-option")
         return Budget(_COUNTS[unit], int(number))
     if unit in _SECONDS and not factor:
         return Budget("time", number * _SECONDS[unit])
-    raise ConfigError(f"{shown(text)}: no unit {shown(factor + unit)}", remedy=_REMEDY, code="config.malformed-option")
+    raise ConfigError(f"{shown(text)}: no unit {shown(factor + unit)}", _REMEDY, "malformed-option")
 
 
 def parse_duration(text: str, option: str) -> float:
@@ -126,11 +122,9 @@ def parse_duration(text: str, option: str) -> float:
     try:
         time = parse_budget(text)
     except ConfigError as error:
-        raise ConfigError(
-            f"{option} {text}: not a time", remedy="write 90s, 9m or 2h", code="config.malformed-option"
-        ) from error
+        raise ConfigError(f"{option} {text}: not a time", "write 90s, 9m or 2h", "malformed-option") from error
     if time.kind != "time":
-        raise ConfigError(f"{option} {text}: not a time", remedy="write 90s, 9m or 2h", code="config.malformed-option")
+        raise ConfigError(f"{option} {text}: not a time", "write 90s, 9m or 2h", "malformed-option")
     return time.amount
 
 

@@ -157,7 +157,7 @@ def not_finite(step: int, language: str, last_good: int | None) -> NumericError:
     kept = "there is no checkpoint yet" if last_good is None else f"the last good checkpoint is of step {last_good}"
     return NumericError(
         f"the loss is not finite at step {step} (language {language}); {kept}",
-        remedy="lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start anew",
+        "lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start anew",
     )
 
 
@@ -201,6 +201,6 @@ def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int
     raise ConfigError(
         f"a step needs more than {whole / parts / 1e9:,.0f} GB for {rows // parts} rows of {length} tokens at once, "
         f"and this machine has {memory / 1e9:,.0f}",
-        remedy=f"add --set batch.gradient_accumulation={enough}, or train a smaller model.size or batch.size",
-        code="config.requirement",
+        f"add --set batch.gradient_accumulation={enough}, or train a smaller model.size or batch.size",
+        "requirement",
     )

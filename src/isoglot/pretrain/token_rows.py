@@ -77,8 +77,8 @@ class TextConfig(Config):
             if limit is not None and limit > there[code]:
                 raise ConfigError(
                     f"text.tokens asks for {limit:,} tokens of {code}, and its training text has {there[code]:,}",
-                    remedy="ask for fewer, or for as many as the smallest language has: text.tokens=least",
-                    code="config.missing-data",
+                    "ask for fewer, or for as many as the smallest language has: text.tokens=least",
+                    "missing-data",
                 )
         return found
 
@@ -136,8 +136,8 @@ class Rows:
             if ahead or separator != "none":
                 raise ConfigError(
                     "batch.windows=sentences does not support separators or code-switching",
-                    remedy="set batch.separator=none and pass no dictionary, or set batch.windows=stream",
-                    code="config.conflicting-options",
+                    "set batch.separator=none and pass no dictionary, or set batch.windows=stream",
+                    "conflicting-options",
                 )
             self.segments = sentence_segments(shards, split, self.text, read)
             self.tokens = int(self.segments.lengths_N.sum())
@@ -145,8 +145,8 @@ class Rows:
         if not self.per_epoch:
             raise ConfigError(
                 f"{shards.folder}: the {split} split has {self.tokens:,} ids, fewer than the {self.text:,} of one row",
-                remedy="use shorter rows, or build the shards from more text",
-                code="config.missing-data",
+                "use shorter rows, or build the shards from more text",
+                "missing-data",
             )
         self._order, self._shift = stream(seed, "rows order"), stream(seed, "rows shift")
         self._layout = layout

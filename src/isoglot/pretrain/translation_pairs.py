@@ -63,8 +63,8 @@ def read_parallel_text(
     if len(parallel) == 1:
         raise ConfigError(
             f"parallel text in one language, {next(iter(parallel))}",
-            remedy="name two: --parallel en=a.txt --parallel fr=b.txt",
-            code="config.other-language",
+            "name two: --parallel en=a.txt --parallel fr=b.txt",
+            "other-language",
         )
     check_as_written(*parallel.values())
     rows = list(read_aligned(parallel)) if parallel else []
@@ -120,9 +120,7 @@ class Pairs:
         room = length - self.layout.pair_size
         if room < 2:
             least = self.layout.pair_size + 2
-            raise ConfigError(
-                f"no pair fits a row of {length}", remedy=f"it takes {least} tokens or more", code="config.missing-data"
-            )
+            raise ConfigError(f"no pair fits a row of {length}", f"it takes {least} tokens or more", "missing-data")
         codes = [language_code(language) for language in languages]
         sentences: dict[str, list[str]] = {code: [] for code in codes}
         columns: dict[str, tuple[int, list[str]]] = {}
@@ -146,8 +144,8 @@ class Pairs:
         if not len(sides):
             raise ConfigError(
                 f"no pair of sentences fits a row of {length} ({self.left_out:,} dropped)",
-                remedy="give parallel text, or use longer rows",
-                code="config.missing-data",
+                "give parallel text, or use longer rows",
+                "missing-data",
             )
         kept_N2 = np.stack(cut_evenly(whole_N2[:, 0], whole_N2[:, 1], room), 1)
         self.cut = int((kept_N2 != whole_N2).any(1).sum())
@@ -270,6 +268,6 @@ def check_pairs(plan: SharingPlan) -> None:
     if plan.private or plan.private_layers:
         raise ConfigError(
             f"translation pairs need shared parts, and plan {shown(plan.text)} has private ones",
-            remedy="use plan default, or no parallel text",
-            code="config.not-supported",
+            "use plan default, or no parallel text",
+            "not-supported",
         )

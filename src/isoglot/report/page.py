@@ -117,8 +117,8 @@ class Page:
         if not figures or (name is not None and name not in figures):
             raise ConfigError(
                 f"the page has no figure {shown(name)}" if figures else "the page has no figures",
-                remedy=nearest_name(name or "", figures),
-                code="config.unknown-name",
+                nearest_name(name or "", figures),
+                "unknown-name",
             )
         return figures[name or next(iter(figures))]
 

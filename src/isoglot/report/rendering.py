@@ -57,8 +57,8 @@ class Style:
         if not 80 <= pixels <= 10_000 or not 3 <= self.font_size <= 40:
             raise ConfigError(
                 f"{shown(self.width)} with a font of {self.font_size:g} points: out of range",
-                remedy="give a width such as 84mm, 240pt or 720px, of at least 80 pixels, and a font of 3 to 40 points",
-                code="config.invalid-value",
+                "give a width such as 84mm, 240pt or 720px, of at least 80 pixels, and a font of 3 to 40 points",
+                "invalid-value",
             )
         return pixels
 
@@ -132,7 +132,7 @@ def save_figure(spec: dict[str, Any], path: str | Path, style: Style = Style()) 
         except MissingPartError as error:
             raise MissingPartError(
                 f"{path.name}: images need vl-convert-python, which is not installed",
-                remedy=f"pip install 'isoglot[report]', or name {path.with_suffix('.html').name}, which needs nothing",
+                f"pip install 'isoglot[report]', or name {path.with_suffix('.html').name}, which needs nothing",
             ) from error
     elif ending == ".html":
         from isoglot.report.page import Page, Section
@@ -146,8 +146,8 @@ def save_figure(spec: dict[str, Any], path: str | Path, style: Style = Style()) 
     else:
         raise InputError(
             f"figures cannot be written as {shown(ending)}",
-            remedy=nearest_name(ending, [*_RENDERED, ".html", ".json"]),
-            code="input.unknown-format",
+            nearest_name(ending, [*_RENDERED, ".html", ".json"]),
+            "unknown-format",
             file=path,
         )
     return path
@@ -173,8 +173,8 @@ def render_folder(folder: Path, kind: Format, style: Style = Style()) -> Iterato
     if not found:
         raise ConfigError(
             f"{folder} has no figures",
-            remedy=f"name the --out of a command that wrote index.html and {SPECS}/",
-            code="config.missing-file",
+            f"name the --out of a command that wrote index.html and {SPECS}/",
+            "missing-file",
         )
     style.pixels  # noqa: B018 - a bad width is refused before anything is drawn
     writable_folder(folder / SPECS)

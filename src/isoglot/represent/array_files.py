@@ -183,7 +183,7 @@ class ArrayWriter:
                 digest.update(part)
             text = array_header(KIND, header, entries, digest.hexdigest())
             if len(text) > self.room:
-                raise StorageError("the header exceeds its reserved space", remedy="make it again", file=self.path)
+                raise StorageError("the header exceeds its reserved space", "make it again", file=self.path)
             file.seek(0)
             file.write(struct.pack("<Q", self.room) + text.ljust(self.room))
             file.flush()
@@ -207,8 +207,8 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
         if key != "name" and found.get(key) != value and not (key == "provenance" and _same_origin(found, wanted)):
             raise ConfigError(
                 f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
-                remedy="choose another --out, or start over without --resume",
-                code="config.other-settings",
+                "choose another --out, or start over without --resume",
+                "other-settings",
             )
 
 
@@ -232,10 +232,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
     if not path.exists():
         writing = path.with_name(f".{path.name}.{_JOURNAL}").exists()
         raise StorageError(
-            "no such file or folder",
-            remedy=_UNFINISHED if writing else "make it with isoglot encode",
-            code="storage.not-found",
-            file=path,
+            "no such file or folder", _UNFINISHED if writing else "make it with isoglot encode", "not-found", file=path
         )
     note_read(path)
     with path.open("rb") as file:
@@ -249,7 +246,7 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
 def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray]]:
     if not (path / INDEX).exists():
         remedy = _UNFINISHED if (path / _JOURNAL).exists() else "make it with isoglot encode"
-        raise StorageError(f"no {INDEX} in this folder", remedy=remedy, code="storage.not-found", file=path)
+        raise StorageError(f"no {INDEX} in this folder", remedy, "not-found", file=path)
     form = {"arrays": {...: {"type": tuple(_TYPES), "shape": [int], "sha256": str}}}
     header = read_index_file(path / INDEX, form, version=FORMAT, what=KIND, remedy=_REMEDY)
     del header["kind"]
@@ -269,8 +266,8 @@ def _check_size(path: Path, size: int) -> None:
     if found != size:
         raise CorruptFileError(
             f"the file has {found:,} bytes instead of {size:,}",
-            remedy="it was truncated or altered: make it again or download it again",
-            code="corrupt-file.size",
+            "it was truncated or altered: make it again or download it again",
+            "size",
             file=path,
         )
 

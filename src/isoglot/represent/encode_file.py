@@ -80,7 +80,7 @@ def _check(out: Path, pool: FilePool | None, words: Path | None, layers: Layers,
         remedy = "end it in .safetensors or .vec, or name a folder for one .npy a layer"
         wrong = "malformed-option", f"--out {shown(str(out))} ends in none of the formats", remedy
     if wrong is not None:
-        raise ConfigError(wrong[1], remedy=wrong[2], code=f"config.{wrong[0]}")
+        raise ConfigError(wrong[1], wrong[2], code=f"config.{wrong[0]}")
 
 
 def _single_words(text: Path) -> list[str]:
@@ -88,7 +88,7 @@ def _single_words(text: Path) -> list[str]:
     for number, line in enumerate(lines, start=1):
         if len(line.split()) != 1:
             problem, remedy = f"{shown(line)} is not one word, and a .vec holds words", "write .safetensors instead"
-            raise InputError(problem, remedy=remedy, code="input.malformed-line", file=text, line=number)
+            raise InputError(problem, remedy, "malformed-line", file=text, line=number)
     return lines
 
 

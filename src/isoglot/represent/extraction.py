@@ -122,11 +122,7 @@ def extract(
     pool = sentence_pool(encoder, pool)
     check_name("pooling", pool, [*POOLS_IN_WORDS, *_WORDS])
     if resume and out is None:
-        raise ConfigError(
-            "nothing to resume: no output file is given",
-            remedy="set out",
-            code="config.conflicting-options",
-        )
+        raise ConfigError("nothing to resume: no output file is given", "set out", "conflicting-options")
     kind, pooling = _WORDS.get(pool, ("text", cast("Pooling", pool)))
     facts = survey_sentences(sentences, kind)
     through = LayerPass(encoder, pooling, **options)

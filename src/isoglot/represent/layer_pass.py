@@ -117,25 +117,21 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     if isinstance(layers, str):
         if layers != "all":
             raise ConfigError(
-                f"invalid layers {shown(layers)}",
-                remedy="give 'all' or numbers such as [0, 4, -1]",
-                code="config.invalid-value",
+                f"invalid layers {shown(layers)}", "give 'all' or numbers such as [0, 4, -1]", "invalid-value"
             )
         return tuple(range(depth + 1))
     found = []
     for layer in layers:
         if not -depth - 1 <= layer <= depth:
             raise ConfigError(
-                f"there is no layer {layer}",
-                remedy=f"choose from 0 (the embeddings) to {depth}, or all",
-                code="config.unknown-layer",
+                f"there is no layer {layer}", f"choose from 0 (the embeddings) to {depth}, or all", "unknown-layer"
             )
         found.append(layer + depth + 1 if layer < 0 else layer)
     if not found or len(set(found)) < len(found):
         raise ConfigError(
             "no layers given" if not found else f"duplicate layer in {shown(list(layers))}",
-            remedy="name each once, or all",
-            code="config.invalid-value",
+            "name each once, or all",
+            "invalid-value",
         )
     return tuple(sorted(found))
 
@@ -233,14 +229,12 @@ class LayerPass:
             if self.head is None:
                 raise ConfigError(
                     "the model has no sentence vectors of its own",
-                    remedy="pool with mean, or another of the poolings",
-                    code="config.not-supported",
+                    "pool with mean, or another of the poolings",
+                    "not-supported",
                 )
             if layers != "all" and self.layers != (encoder.depth,):
                 raise ConfigError(
-                    "the model's own sentence vectors exist in the last layer only",
-                    remedy="pool with mean",
-                    code="config.not-supported",
+                    "the model's own sentence vectors exist in the last layer only", "pool with mean", "not-supported"
                 )
             self.layers = (encoder.depth,)
             length = min(encoder.max_length, self.head.length or encoder.max_length) if length is None else length
@@ -251,9 +245,7 @@ class LayerPass:
         self.batch_tokens = batch_budget(encoder, batch_tokens)
         check_name("precision", precision, ("float32", "bfloat16"))
         if precision == "bfloat16" and not isinstance(encoder, nn.Module):
-            raise ConfigError(
-                "bfloat16 needs an encoder that is a torch module", remedy="choose float32", code="config.not-supported"
-            )
+            raise ConfigError("bfloat16 needs an encoder that is a torch module", "choose float32", "not-supported")
         self.precision = precision
 
     @property
@@ -383,6 +375,6 @@ def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
         layer = layers[int((~good_L).nonzero()[0])]
         raise InputError(
             f"the output of layer {layer} is not finite",
-            remedy="the weights are damaged or training diverged; check them, or compute in float32",
-            code="input.not-finite",
+            "the weights are damaged or training diverged; check them, or compute in float32",
+            "not-finite",
         )

@@ -118,11 +118,7 @@ class LanguageMoments:
             ConfigError: These moments have no covariances.
         """
         if self.covariances_LDD is None:
-            raise ConfigError(
-                "these moments have means but no covariances",
-                remedy="compute both from text",
-                code="config.missing-data",
-            )
+            raise ConfigError("these moments have means but no covariances", "compute both from text", "missing-data")
         return self.covariances_LDD
 
     def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
@@ -214,14 +210,12 @@ class LanguageStatistics:
         if any(rows_ND.dim() != 2 for rows_ND in rows.values()) or min(counts) != max(counts):
             shapes = " and ".join(str(tuple(rows_ND.shape)) for rows_ND in rows.values())
             problem, remedy = f"layers of shape {shapes}", "give each layer the same rows, N x D"
-            raise ConfigError(problem, remedy=remedy, code="config.other-size")
+            raise ConfigError(problem, remedy, "other-size")
         if not counts[0]:
             return
         for layer, rows_ND in rows.items():
             if not bool(torch.isfinite(rows_ND.sum(dim=0)).all()):
-                raise InputError(
-                    f"a row of layer {layer} is not finite", remedy="remove that row", code="input.not-finite"
-                )
+                raise InputError(f"a row of layer {layer} is not finite", "remove that row", "not-finite")
         self._check_width({layer: rows_ND.shape[1] for layer, rows_ND in rows.items()})
         self._sums.add(rows)
 
@@ -234,8 +228,8 @@ class LanguageStatistics:
         if other.layers != self.layers:
             raise ConfigError(
                 f"layers {list(other.layers)} cannot be merged into {list(self.layers)}",
-                remedy="fit the same layers",
-                code="config.not-supported",
+                "fit the same layers",
+                "not-supported",
             )
         self._check_width({layer: len(mean_D) for layer, mean_D in other._sums.means.items()})
         self._sums.merge(other.count, other._sums.means, other._sums.scatters)
@@ -245,8 +239,8 @@ class LanguageStatistics:
             if layer in widths and widths[layer] != len(mean_D):
                 raise ConfigError(
                     f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before",
-                    remedy="use one encoder",
-                    code="config.other-size",
+                    "use one encoder",
+                    "other-size",
                 )
 
     def result(self, about: Mapping[str, Any] | None = None) -> LanguageMoments:
@@ -256,9 +250,7 @@ class LanguageStatistics:
             ConfigError: There are no rows.
         """
         if not self.count:
-            raise ConfigError(
-                "no rows to compute moments of", remedy="call update with at least one row", code="config.missing-data"
-            )
+            raise ConfigError("no rows to compute moments of", "call update with at least one row", "missing-data")
         means_LD = torch.stack([self._sums.means[layer] for layer in self.layers]).cpu().numpy()
         scatters_LDD = torch.stack([self._sums.scatters[layer, layer] for layer in self.layers]).cpu().numpy()
         covariances_LDD = scatters_LDD / max(self.count - 1, 1)

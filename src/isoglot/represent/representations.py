@@ -142,15 +142,13 @@ class Representations:
 
         if len(self._arrays) != 1:
             raise ConfigError(
-                f"a .vec file holds one layer, not {len(self._arrays)}",
-                remedy="choose one layer",
-                code="config.not-supported",
+                f"a .vec file holds one layer, not {len(self._arrays)}", "choose one layer", "not-supported"
             )
         if self.words is None:
             raise ConfigError(
                 "a .vec file needs a word for every row, and these rows have no names",
-                remedy="save as .safetensors",
-                code="config.missing-data",
+                "save as .safetensors",
+                "missing-data",
             )
         write_vectors(path, self.words, next(iter(self._arrays.values())), provenance=self.provenance)
 
@@ -171,10 +169,7 @@ class Representations:
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
         if not names or not all(map(str.isdecimal, names.values())):
             raise InputError(
-                "not representations",
-                remedy="choose a file or folder made by isoglot encode",
-                code="input.empty",
-                file=path,
+                "not representations", "choose a file or folder made by isoglot encode", "empty", file=path
             )
         layers = {int(number): arrays[name] for name, number in names.items()}
         return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
@@ -196,7 +191,7 @@ class Representations:
 def no_layer(layer: int, there: Iterable[int]) -> ConfigError:
     """Error for a layer that is not available."""
     remedy = f"choose one of {', '.join(map(str, there))}"
-    return ConfigError(f"layer {layer} is not available", remedy=remedy, code="config.unknown-layer")
+    return ConfigError(f"layer {layer} is not available", remedy, "unknown-layer")
 
 
 def layer_name(layer: int) -> str:

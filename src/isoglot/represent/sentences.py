@@ -103,10 +103,10 @@ def read_sentences(sentences: Sentences, kind: Kind) -> Iterator[Sentence]:
             listed = kind == "text" and not isinstance(sentence, str)
             remedy = "join its words, or use pool='words'" if listed else "remove it"
             code = "input.type" if listed else "input.empty"
-            raise InputError(problem, remedy=remedy, code=code, file=file, line=None if file is None else number)
+            raise InputError(problem, remedy, code=code, file=file, line=None if file is None else number)
         yield found
     if not number:
-        raise InputError("no sentences", remedy="give at least one, one per line", code="input.empty", file=file)
+        raise InputError("no sentences", "give at least one, one per line", "empty", file=file)
 
 
 def survey_sentences(sentences: Sentences, kind: Kind) -> SentenceSurvey:

@@ -79,8 +79,8 @@ def embedding_rows(
     if not kept:
         raise InputError(
             f"none of {len(ids_of):,} words is a single subword",
-            remedy="use a larger vocabulary, or word types over contexts",
-            code="input.no-match",
+            "use a larger vocabulary, or word types over contexts",
+            "no-match",
         )
     return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
 
@@ -146,7 +146,7 @@ def word_types(
     number = {word: index for index, word in enumerate(words)}
     if len(number) < len(words):
         double = next(word for word, count in Counter(words).items() if count > 1)
-        raise ConfigError(f"duplicate word {shown(double)}", remedy="give each word once", code="config.duplicate")
+        raise ConfigError(f"duplicate word {shown(double)}", "give each word once", "duplicate")
     facts = survey_sentences(sentences, "words")
     through = LayerPass(encoder, "mean" if subwords == "mean" else "word-first", **options)
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
@@ -156,8 +156,8 @@ def word_types(
     if not counts_W.any():
         raise InputError(
             f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences",
-            remedy="check that both have the same language, segmentation and case",
-            code="input.no-match",
+            "check that both have the same language, segmentation and case",
+            "no-match",
         )
     unknown = encoder.vocabulary.unknown_id
     readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
@@ -166,8 +166,8 @@ def word_types(
     if not len(met):
         raise InputError(
             f"none of the {np.count_nonzero(counts_W):,} words that occur has a vector",
-            remedy="check the language",
-            code="input.no-match",
+            "check the language",
+            "no-match",
         )
     means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
     header = {

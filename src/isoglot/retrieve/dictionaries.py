@@ -56,11 +56,7 @@ def match_dictionary(
     """
     pairs = list(dict.fromkeys((entry.source, entry.target) for entry in entries))
     if not pairs:
-        raise InputError(
-            "the dictionary has no entries",
-            remedy="write one entry per line: source, space, target",
-            code="input.empty",
-        )
+        raise InputError("the dictionary has no entries", "write one entry per line: source, space, target", "empty")
     source_row, target_row = ({word: row for row, word in enumerate(words)} for words in (source_words, target_words))
     rows = [(source_row[a], target_row[b]) for a, b in pairs if a in source_row and b in target_row]
     sources, targets = ({pair[side] for pair in pairs} for side in (0, 1))
@@ -71,9 +67,7 @@ def match_dictionary(
             for count, words, side in zip(known, (sources, targets), ("source", "target"), strict=True)
         )
         raise InputError(
-            f"no entry of the dictionary has both words: {counts} have vectors",
-            remedy="check the two languages",
-            code="input.no-match",
+            f"no entry of the dictionary has both words: {counts} have vectors", "check the two languages", "no-match"
         )
     gold = Gold.from_pairs(rows)
     return gold, Coverage(len(pairs), len(gold), len(sources), len(gold.sources), len(targets), len(gold.targets))
@@ -121,8 +115,8 @@ def score_dictionary(
         if side.items is None:
             raise InputError(
                 f"the rows of {side.name} have no words",
-                remedy="give a .vec file, or the words that isoglot encode wrote",
-                code="input.empty",
+                "give a .vec file, or the words that isoglot encode wrote",
+                "empty",
             )
     source, target = source.with_vectors(), target.with_vectors()
     try:
@@ -176,8 +170,8 @@ def same_words(systems: Sequence[tuple[VectorSet, VectorSet]]) -> list[tuple[Vec
         if not common:
             raise InputError(
                 f"no {systems[0][side].name} word has a vector in all of {len(systems)} models",
-                remedy="score them one by one, or give text with more words",
-                code="input.no-match",
+                "score them one by one, or give text with more words",
+                "no-match",
             )
         cut.append(
             [

@@ -57,7 +57,7 @@ class Estimates:
 
     def __post_init__(self) -> None:
         if self.folds < 2:
-            raise ConfigError(f"folds = {self.folds}", remedy="give at least 2", code="config.invalid-value")
+            raise ConfigError(f"folds = {self.folds}", "give at least 2", "invalid-value")
 
     @property
     def means_in_words(self) -> str:
@@ -171,8 +171,8 @@ def views(inputs: SearchInputs, gold: Gold, center: Center, estimates: Estimates
         if len(side) < FEWEST or len(parts) < 2:
             raise InputError(
                 f"{name} has {counted(len(side), 'rows')}, too few to cross-fit a mean",
-                remedy=f"give at least {FEWEST}, or do not center",
-                code="input.too-few",
+                f"give at least {FEWEST}, or do not center",
+                "too-few",
             )
     totals = [_sum(side) for side in inputs.sides]
     found = []
@@ -192,16 +192,14 @@ def _whole_means(inputs: SearchInputs, estimates: Estimates) -> list[np.ndarray]
         if estimates.means == "own":
             if len(side) < 2:
                 raise InputError(
-                    f"{name} has one row, so that centering leaves zeros",
-                    remedy="give more, or do not center",
-                    code="input.zero-row",
+                    f"{name} has one row, so that centering leaves zeros", "give more, or do not center", "zero-row"
                 )
             means.append(_sum(side) / len(side))
         elif other.mean_D is None:
             raise ConfigError(
                 f"there is no mean of {name} from other text",
-                remedy="give one for each language, or choose folds or own",
-                code="config.missing-data",
+                "give one for each language, or choose folds or own",
+                "missing-data",
             )
         else:
             means.append(np.asarray(other.mean_D, dtype=np.float64))
@@ -216,8 +214,8 @@ def _view(inputs: SearchInputs, means: Sequence[np.ndarray], parts: list[QueryGr
         if not kept.all():
             raise InputError(
                 f"{name}: row {int(rows[int((~kept).argmax())]) + 1} equals the mean, so that centering leaves zeros",
-                remedy="remove it, or do not center",
-                code="input.zero-row",
+                "remove it, or do not center",
+                "zero-row",
             )
         sides.append(centered)
     others = [

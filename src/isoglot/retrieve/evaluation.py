@@ -298,8 +298,8 @@ class _Search:
                 if view.others[0] is None or view.others[1] is None:
                     raise ConfigError(
                         "there are no rows from other text for the neighborhoods",
-                        remedy="give text of both languages",
-                        code="config.missing-data",
+                        "give text of both languages",
+                        "missing-data",
                     )
                 pools = paired_rows(view.others[0], view.others[1], unit=True, device=sides[0].device)
                 none_E2 = torch.zeros(0, 2, dtype=torch.int64, device=sides[0].device)

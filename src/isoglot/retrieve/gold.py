@@ -43,13 +43,9 @@ class Gold:
         """
         pairs_P2 = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs), dtype=np.int64)
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or len(pairs_P2) == 0:
-            raise InputError(
-                f"the gold has shape {pairs_P2.shape}", remedy="give at least one pair of rows", code="input.shape"
-            )
+            raise InputError(f"the gold has shape {pairs_P2.shape}", "give at least one pair of rows", "shape")
         if pairs_P2.min() < 0:
-            raise InputError(
-                f"the gold has row {pairs_P2.min()}", remedy="rows count from 0", code="input.out-of-range"
-            )
+            raise InputError(f"the gold has row {pairs_P2.min()}", "rows count from 0", "out-of-range")
         return cls(np.unique(pairs_P2, axis=0))
 
     def __len__(self) -> int:
@@ -81,20 +77,16 @@ class Gold:
         pairs_P2 = self.pairs_P2
         if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or not len(pairs_P2) or pairs_P2.dtype.kind not in "iu":
             raise InputError(
-                f"the gold is {pairs_P2.shape} of {pairs_P2.dtype}",
-                remedy="make it with Gold.from_pairs",
-                code="input.type",
+                f"the gold is {pairs_P2.shape} of {pairs_P2.dtype}", "make it with Gold.from_pairs", "type"
             )
         beyond = ((pairs_P2 < 0) | (pairs_P2 >= (rows_X, rows_Y))).any(axis=1)
         if beyond.any():
             pair = tuple(pairs_P2[beyond.argmax()].tolist())
             raise InputError(
                 f"the gold pair {shown(pair)} is out of range for {rows_X} and {rows_Y} rows",
-                remedy="rows count from 0",
-                code="input.out-of-range",
+                "rows count from 0",
+                "out-of-range",
             )
         more_X, more_Y = np.diff(pairs_P2.astype(np.int64), axis=0).T
         if not ((more_X > 0) | ((more_X == 0) & (more_Y > 0))).all():
-            raise InputError(
-                "the gold is not sorted and unique", remedy="make it with Gold.from_pairs", code="input.duplicate"
-            )
+            raise InputError("the gold is not sorted and unique", "make it with Gold.from_pairs", "duplicate")

@@ -94,9 +94,7 @@ class VectorSet:
             return self
         if not present_N.any():
             raise InputError(
-                f"{self.name}: every vector is all zeros",
-                remedy="check what the vectors were made from",
-                code="input.zero-row",
+                f"{self.name}: every vector is all zeros", "check what the vectors were made from", "zero-row"
             )
         frequent = None if self.frequent is None else int(present_N[: self.frequent].sum())
         left_out = self.without_vector + int((~present_N).sum())
@@ -351,8 +349,8 @@ def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | Non
         ]
         raise InputError(
             f"no common layer: {source.name} has {lists[0]}, {target.name} {lists[1]}",
-            remedy="make both with the same layers, or choose one layer of each",
-            code="input.no-match",
+            "make both with the same layers, or choose one layer of each",
+            "no-match",
         )
     return both
 
@@ -363,15 +361,15 @@ def _check_sizes(
     if gold is None and len(source) != len(target):
         raise InputError(
             f"{source.name} has {len(source):,} rows, {target.name} {len(target):,}",
-            remedy="row i of one must be the translation of row i of the other",
-            code="input.row-count",
+            "row i of one must be the translation of row i of the other",
+            "row-count",
         )
     widths = source.layers[layers[0]].shape[1], target.layers[layers[1]].shape[1]
     if widths[0] != widths[1]:
         raise InputError(
             f"{source.name} has {widths[0]} columns and {target.name} {widths[1]}",
-            remedy="give vectors of one space, or a map from one to the other",
-            code="input.shape",
+            "give vectors of one space, or a map from one to the other",
+            "shape",
         )
 
 
@@ -390,6 +388,6 @@ def _check_rows(side: VectorSet, layer: int | None) -> None:
                 what = "" if side.items is None else f" ({shown(side.items[row], 40)})"
                 raise InputError(
                     f"{where}: row {row + 1}{what} is {problem}",
-                    remedy="remove it on both sides" if side.items is None else "remove it",
+                    "remove it on both sides" if side.items is None else "remove it",
                     code=code,
                 )

@@ -130,10 +130,7 @@ def without_known(
     known = words & in_case_of(words, seen)
     if words and known == words:
         raise InputError(
-            f"training has seen all {len(words):,} source words of the dictionary",
-            remedy="score on others",
-            code="input.leak",
-            file=file,
+            f"training has seen all {len(words):,} source words of the dictionary", "score on others", "leak", file=file
         )
     return [entry for entry in entries if entry.source not in known], len(known)
 
@@ -170,8 +167,8 @@ def refuse_leak(
         verb = "is" if len(leaked) == 1 else "are"
         raise InputError(
             f"{len(leaked):,} of {len(items):,} {what} of the test {verb} {where}: {examples}",
-            remedy=remedy,
-            code="input.leak",
+            remedy,
+            "leak",
             file=file,
         )
     return len(leaked)

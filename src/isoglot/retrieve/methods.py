@@ -178,12 +178,10 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
     check_name("method", method, METHODS)
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         if value < 1:
-            raise ConfigError(f"{name} = {value} is too small", remedy="set at least 1", code="config.invalid-value")
+            raise ConfigError(f"{name} = {value} is too small", "set at least 1", "invalid-value")
     if not 0 < sharpness < float("inf"):
         raise ConfigError(
-            f"sharpness = {sharpness} is not positive",
-            remedy="give a number above 0, such as 30",
-            code="config.invalid-value",
+            f"sharpness = {sharpness} is not positive", "give a number above 0, such as 30", "invalid-value"
         )
 
 

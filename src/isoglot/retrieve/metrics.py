@@ -80,9 +80,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
     if gold is None:
         if rows_X != rows_Y:
             raise InputError(
-                f"X has {rows_X} rows, Y {rows_Y}",
-                remedy="give gold pairs, or the same number of rows",
-                code="input.row-count",
+                f"X has {rows_X} rows, Y {rows_Y}", "give gold pairs, or the same number of rows", "row-count"
             )
         return Gold.one_to_one(rows_X)
     gold.check(rows_X, rows_Y)
@@ -108,8 +106,8 @@ def precision_at_k(neighbors: Neighbors | ArrayLike, gold: Gold | None = None, k
     if not 1 <= k <= indices_NK.shape[1]:
         raise ConfigError(
             f"k = {k} is out of range for {indices_NK.shape[1]} neighbors",
-            remedy="search for at least k neighbors",
-            code="config.invalid-value",
+            "search for at least k neighbors",
+            "invalid-value",
         )
     gold = Gold.one_to_one(len(indices_NK)) if gold is None else gold
     gold.check(len(indices_NK), np.iinfo(np.int64).max)
@@ -196,8 +194,8 @@ def bootstrap(
     if resamples < 1 or not 0 < level < 1:
         raise ConfigError(
             f"invalid resamples = {resamples} or level = {level}",
-            remedy="give at least 1, and a level below 1 such as 0.95",
-            code="config.invalid-value",
+            "give at least 1, and a level below 1 such as 0.95",
+            "invalid-value",
         )
     both = np.concatenate([sums_QF, counts_QF], axis=1).astype(float)
     drawn = _resampled(both, resamples, seed)

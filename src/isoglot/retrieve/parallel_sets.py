@@ -54,17 +54,15 @@ class ParallelSet:
         lists = {language_code(code): list(texts) for code, texts in sentences.items()}
         if len(lists) < 2:
             raise ConfigError(
-                f"sentences of {counted(len(lists), 'languages')}",
-                remedy="give lists of two or more",
-                code="config.other-language",
+                f"sentences of {counted(len(lists), 'languages')}", "give lists of two or more", "other-language"
             )
         (first, texts), *others = lists.items()
         for code, other in others:
             if len(other) != len(texts):
                 raise InputError(
                     f"{len(other):,} sentences of {code} for {len(texts):,} of {first}",
-                    remedy="give lists of the same length, translations at the same position",
-                    code="input.row-count",
+                    "give lists of the same length, translations at the same position",
+                    "row-count",
                 )
         kept = [row for row in range(len(texts)) if all(one[row].strip() for one in lists.values())]
         return cls(
@@ -112,8 +110,8 @@ def aligned_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paral
     if len(files) < 2:
         raise ConfigError(
             f"parallel sentences of one language, {next(iter(files), None)}",
-            remedy="give files of two or more languages",
-            code="config.other-language",
+            "give files of two or more languages",
+            "other-language",
         )
     check_as_written(*files.values())
     first = next(iter(files.values()))
@@ -136,8 +134,8 @@ def pairs_set(files: Mapping[str, Path], *, limit: int | None = None) -> Paralle
         if len(found) != len(rows) or not rows:
             raise InputError(
                 f"{len(found):,} pairs of {code} for {len(rows):,} of {first}",
-                remedy="give files with the same pairs line by line",
-                code="input.row-count",
+                "give files with the same pairs line by line",
+                "row-count",
                 file=files[code],
             )
     numbers = list(range(1, len(rows) + 1))
@@ -166,20 +164,16 @@ def table_set(path: Path, languages: Sequence[str] = (), *, limit: int | None = 
         rows, first_line = read_parallel(path, languages=languages), 1
         first = next(rows, None)
     if first is None:
-        raise InputError("no sentences", remedy="write them below the line of languages", code="input.empty", file=path)
+        raise InputError("no sentences", "write them below the line of languages", "empty", file=path)
     wanted = [language_code(code) for code in languages] or list(first)
     missing = [code for code in wanted if code not in first]
     if missing:
-        raise ConfigError(
-            f"{path} has no column {missing[0]}",
-            remedy=f"choose among {', '.join(first)}",
-            code="config.unknown-language",
-        )
+        raise ConfigError(f"{path} has no column {missing[0]}", f"choose among {', '.join(first)}", "unknown-language")
     if len(set(wanted)) < 2:
         raise ConfigError(
             f"only one language of {path} is chosen, {wanted[0]}",
-            remedy=f"choose two among {', '.join(first)}",
-            code="config.other-language",
+            f"choose two among {', '.join(first)}",
+            "other-language",
         )
     return _collected(_chained(first, rows), wanted, path, first_line=first_line, limit=limit)
 
@@ -197,8 +191,8 @@ def tatoeba_sets(folder: Path, languages: Sequence[str], *, limit: int | None = 
     if not others:
         raise ConfigError(
             f"{folder} is a folder of test sets with English, and no language is chosen",
-            remedy="choose some, such as de and fr",
-            code="config.missing-option",
+            "choose some, such as de and fr",
+            "missing-option",
         )
     found = []
     for code in others:
@@ -235,9 +229,6 @@ def _collected(
         pass
     if not numbers:
         raise InputError(
-            f"no row has a sentence in all of {', '.join(sentences)}",
-            remedy="give at least one",
-            code="input.no-match",
-            file=path,
+            f"no row has a sentence in all of {', '.join(sentences)}", "give at least one", "no-match", file=path
         )
     return ParallelSet(name=str(path), sentences=sentences, numbers=numbers, left_out=left_out)

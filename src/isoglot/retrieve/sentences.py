@@ -205,9 +205,7 @@ def other_text(
     for code, paths in texts.items():
         sentences = list(islice((line for path in paths for line in text_lines(path)), limit))
         if not sentences:
-            raise InputError(
-                "no sentences", remedy="give text with one sentence per line", code="input.empty", file=paths[0]
-            )
+            raise InputError("no sentences", "give text with one sentence per line", "empty", file=paths[0])
         read = extract(encoder, sentences, layers=layers, pool=pool, language=code, progress=progress)
         found[code] = {
             layer: OtherText(read[layer].mean(axis=0, dtype="float64"), read[layer]) for layer in read.layers

@@ -227,7 +227,7 @@ def holm(p_values: np.ndarray | Sequence[float]) -> np.ndarray:
     found_M = table[there]
     wrong_M = found_M[(found_M < 0) | (found_M > 1)]
     if len(wrong_M):
-        raise InputError(f"the p-value {wrong_M[0]}", remedy="p-values are between 0 and 1", code="input.out-of-range")
+        raise InputError(f"the p-value {wrong_M[0]}", "p-values are between 0 and 1", "out-of-range")
     order_M = np.argsort(found_M, kind="stable")
     corrected_M = np.empty_like(found_M)
     steps_M = found_M[order_M] * np.arange(len(found_M), 0, -1)

@@ -52,9 +52,7 @@ def read_side(
     if not path.is_dir() and path.suffix != ".safetensors":
         table = read_vectors(path, limit=limit)
         if not table.words:
-            raise InputError(
-                "no vectors", remedy="write one word and its numbers per line", code="input.empty", file=path
-            )
+            raise InputError("no vectors", "write one word and its numbers per line", "empty", file=path)
         return VectorSet(name=path.name, layers={None: table.matrix_ND}, items=table.words)
     found = Representations.open(path)
     depth = int(found.header.get("depth", max(found.layers)))
@@ -96,8 +94,8 @@ def _read_npy(path: Path) -> list[np.ndarray]:
     if dtype.kind != "f" or dtype.itemsize > 8 or len(shape) not in (2, 3) or min(shape) < 1:
         raise InputError(
             f"an array of {cut(str(dtype), 80)} with shape {shown(shape)}",
-            remedy="give float32, a row for each item: N x D, or layers x N x D",
-            code="input.type",
+            "give float32, a row for each item: N x D, or layers x N x D",
+            "type",
             file=path,
         )
     if math.prod(shape) * dtype.itemsize > size - begin:
@@ -118,4 +116,4 @@ def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
 
 
 def _not_whole(path: Path) -> StorageError:
-    return StorageError("not a complete NumPy array of numbers", remedy="write it with numpy.save", file=path)
+    return StorageError("not a complete NumPy array of numbers", "write it with numpy.save", file=path)

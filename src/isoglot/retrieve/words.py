@@ -99,8 +99,8 @@ class WordLookup:
             return static_side(encoder, words, language, vocabulary=self.vocabulary or MOST_ROWS)
         raise ConfigError(
             f"there is no {language} text for words in context, and the model is not a table of static vectors",
-            remedy="give text of both languages, or look words up as embeddings",
-            code="config.missing-option",
+            "give text of both languages, or look words up as embeddings",
+            "missing-option",
         )
 
 
@@ -142,11 +142,11 @@ def retrieve_words(
     for source, target in dictionaries:
         if source == target:
             remedy = "name two languages"
-            raise ConfigError(f"{source}-{target} is one language", remedy=remedy, code="config.other-language")
+            raise ConfigError(f"{source}-{target} is one language", remedy, "other-language")
     for code in words_by_language(dictionaries) if texts else ():
         if code not in texts:
             remedy = f"give it, beside that of {', '.join(texts)}"
-            raise ConfigError(f"there is no {code} text", remedy=remedy, code="config.missing-data")
+            raise ConfigError(f"there is no {code} text", remedy, "missing-data")
     check = LeakCheck(training_provenance(encoders.values(), others=[training or Provenance()]), known_words == "allow")
     leave_out = known_words == "leave-out"
     judged = {
@@ -274,9 +274,7 @@ def context_side(
     lines = (line for path in texts for line in text_lines(path, lookup.limit))
     sentences = [cut for line in lines if (cut := split_words(line, language, method))]
     if not sentences:
-        raise InputError(
-            "no sentences", remedy="give text with one sentence per line", code="input.empty", file=texts[0]
-        )
+        raise InputError("no sentences", "give text with one sentence per line", "empty", file=texts[0])
     frequent = frequent_words(sentences, lookup.vocabulary or MOST_WORDS, case=compared)
     try:
         found = word_types(

@@ -100,8 +100,8 @@ class Shallow:
         if not most <= MOST:  # also true for NaN
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the vectors diverged (largest value {most:.3g})",
-                remedy=f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
-                code="config.diverged",
+                f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
+                "diverged",
             )
         self.epoch += 1
 
@@ -222,8 +222,8 @@ def word_stream(sentences: Iterable[Sequence[str]], min_count: int, most: int) -
     if not kept:
         raise InputError(
             f"no word occurs {min_count} times in {len(ids):,} words of text",
-            remedy="give more text, or min_count=1",
-            code="input.too-few",
+            "give more text, or min_count=1",
+            "too-few",
         )
     rank = np.full(len(number), -1, dtype=np.int32)
     rank[kept] = np.arange(len(kept), dtype=np.int32)

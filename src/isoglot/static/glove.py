@@ -89,8 +89,8 @@ class Glove:
         ):
             raise ConfigError(
                 f"epoch {self.epoch + 1}: the loss is not finite",
-                remedy=f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
-                code="config.diverged",
+                f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
+                "diverged",
             )
         self.epoch += 1
         self.losses.append(loss)

@@ -73,7 +73,7 @@ def frequent(shards: Mapping[str, Shards], vocabulary: Vocabulary, min_count: in
     counts[counts < min_count] = 0
     if not counts.any():
         text = f"no subword occurs {min_count} times in the {sum(map(len, streams)):,} of the shards"
-        raise InputError(text, remedy="give more text, or --set min_count=1", code="input.too-few")
+        raise InputError(text, "give more text, or --set min_count=1", "too-few")
     return counts
 
 

@@ -180,11 +180,7 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
     if not path.exists():
         for name in _OF_OTHERS:
             if (out / name).exists():
-                raise ConfigError(
-                    f"{out} holds {name} of another run",
-                    remedy="name another --out",
-                    code="config.would-overwrite",
-                )
+                raise ConfigError(f"{out} holds {name} of another run", "name another --out", "would-overwrite")
         write_sealed(path, identity)
         return
     there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
@@ -196,9 +192,7 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
     if not resume:
         state = "already" if (out / FINISHED).exists() else "that are not finished"
         raise ConfigError(
-            f"{out} holds static vectors {state}",
-            remedy="resume with --resume, or name another --out",
-            code="config.run-exists",
+            f"{out} holds static vectors {state}", "resume with --resume, or name another --out", "run-exists"
         )
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
     check_same(out, there, identity, parts)
@@ -255,9 +249,7 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
         blocks = open_blocks(folder)
     if not blocks:
         raise InputError(
-            f"no co-occurrences among {len(work.stream):,} subwords",
-            remedy="give text with longer documents",
-            code="input.too-few",
+            f"no co-occurrences among {len(work.stream):,} subwords", "give text with longer documents", "too-few"
         )
     return blocks
 

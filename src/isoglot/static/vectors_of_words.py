@@ -50,9 +50,7 @@ def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, languag
             found[word] = matrix[kept].mean(axis=0, dtype=np.float64).astype(np.float32)
     if not found:
         raise InputError(
-            f"0 of {len(each):,} words have a vector",
-            remedy="check the language, and the case of the words",
-            code="input.no-match",
+            f"0 of {len(each):,} words have a vector", "check the language, and the case of the words", "no-match"
         )
     return Vectors(list(found), np.stack(list(found.values())))
 
@@ -89,7 +87,7 @@ def export_words(
         found = Vectors(found.words[:first], found.matrix_ND[:first])
     elif model.is_dir():
         remedy = "make them with isoglot static train"
-        raise ConfigError(f"{model} holds no static vectors", remedy=remedy, code="config.not-supported")
+        raise ConfigError(f"{model} holds no static vectors", remedy, "not-supported")
     else:
         origin, found = provenance_of(model), baseline(model, first)
         found = found if wanted is None else same_words(found, wanted)
@@ -109,7 +107,7 @@ def check_vec(out: Path) -> None:
     """
     if out.suffix != ".vec":
         remedy = "vectors of words are text: name it words.vec"
-        raise ConfigError(f"--out {shown(str(out))} is not a .vec file", remedy=remedy, code="config.malformed-option")
+        raise ConfigError(f"--out {shown(str(out))} is not a .vec file", remedy, "malformed-option")
 
 
 def own_words(table: EncoderLike, language: str | None = None) -> list[str]:
@@ -127,9 +125,7 @@ def baseline(path: str | Path, first: int | None = None) -> Vectors:
     """
     found = read_vectors(path, limit=first)
     if not found.words:
-        raise InputError(
-            "there are no vectors", remedy="write a word and its numbers a line", code="input.empty", file=path
-        )
+        raise InputError("there are no vectors", "write a word and its numbers a line", "empty", file=path)
     return found
 
 
@@ -147,8 +143,6 @@ def same_words(vectors: Vectors, words: Iterable[str]) -> Vectors:
     found = vectors.only(wanted)
     if not found.words:
         raise InputError(
-            f"none of {len(vectors):,} words is among the other {len(wanted):,}",
-            remedy="check language and case",
-            code="input.no-match",
+            f"none of {len(vectors):,} words is among the other {len(wanted):,}", "check language and case", "no-match"
         )
     return found

@@ -63,7 +63,7 @@ def bleu_1(
     """
     check_references(len(texts), len(references))
     if not texts:
-        raise InputError("no sentence to score", remedy="give at least one", code="input.empty")
+        raise InputError("no sentence to score", "give at least one", "empty")
     metric = _metric(language, tokens)
     sides = [_counted(side, language, tokens, vocabulary) for side in (texts, references)]
     score = metric.corpus_score(sides[0], [sides[1]])
@@ -119,9 +119,7 @@ def _counted(texts: Sequence[str], language: str, tokens: BleuTokens, vocabulary
     if tokens != "subword":
         return list(texts)
     if vocabulary is None:
-        raise ConfigError(
-            "BLEU-1 of subwords needs a vocabulary", remedy="give the encoder's", code="config.missing-option"
-        )
+        raise ConfigError("BLEU-1 of subwords needs a vocabulary", "give the encoder's", "missing-option")
     return [" ".join(map(str, ids)) for ids in vocabulary.encode_batch(list(texts), language)]
 
 
@@ -142,7 +140,5 @@ def check_references(sentences: int, references: int) -> None:
     """
     if sentences != references:
         raise InputError(
-            f"{sentences:,} sentences with {references:,} references",
-            remedy="give one reference for each",
-            code="input.row-count",
+            f"{sentences:,} sentences with {references:,} references", "give one reference for each", "row-count"
         )

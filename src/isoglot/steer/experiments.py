@@ -186,7 +186,7 @@ def translate_judged(
     """
     if config.dictionaries.files and config.dictionaries.read(*text.codes) is None:
         pair = "-".join(text.codes)
-        raise ConfigError(f"no dictionary of {pair}", remedy=f"give one of {pair}", code="config.missing-data")
+        raise ConfigError(f"no dictionary of {pair}", f"give one of {pair}", "missing-data")
 
     def choose(means: LanguageMeans) -> UsedShift:
         return shift_to_use(means, *text.codes, kind=config.options.shift.kind, layer=layer, alphas=alphas)
@@ -224,8 +224,8 @@ def sweep_judged(
     if save_choice is not None and config.means is None:
         raise ConfigError(
             "a choice is stored with means, and none are given",
-            remedy="name the folder that isoglot steer fit wrote",
-            code="config.missing-option",
+            "name the folder that isoglot steer fit wrote",
+            "missing-option",
         )
     found = _judged(encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress)
     masked = {}

@@ -52,9 +52,7 @@ def sentences_between(sets: Sequence[ParallelSet], source: str, target: str) -> 
     found = sorted({code for one in sets for code in one.sentences})
     missing = next((code for code in (source, target) if code not in found), f"{source} with {target}")
     raise ConfigError(
-        f"no parallel sentences of {missing}, only of {', '.join(found)}",
-        remedy=f"add a file of {missing}",
-        code="config.missing-data",
+        f"no parallel sentences of {missing}, only of {', '.join(found)}", f"add a file of {missing}", "missing-data"
     )
 
 
@@ -113,8 +111,8 @@ class JudgingDictionaries:
             if not entries:
                 raise InputError(
                     "the dictionary has no entries",
-                    remedy="write a source word, a blank and a target word per line",
-                    code="input.empty",
+                    "write a source word, a blank and a target word per line",
+                    "empty",
                     file=files[0],
                 )
             if codes in self.files:

@@ -42,13 +42,10 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     place = folder.parent if folder.name == MEANS else folder
     if not (place / MEANS).exists():
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
-        raise StorageError(problem, remedy="create one with isoglot steer fit", code="storage.not-found", file=folder)
+        raise StorageError(problem, "create one with isoglot steer fit", "not-found", file=folder)
     if not is_stored(place / SETS):
         raise StorageError(
-            f"{MEANS} without {SETS} or {SETS}{ENDING}",
-            remedy="copy the whole folder again",
-            code="storage.not-found",
-            file=folder,
+            f"{MEANS} without {SETS} or {SETS}{ENDING}", "copy the whole folder again", "not-found", file=folder
         )
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
@@ -89,8 +86,8 @@ def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
     if found is None:
         raise StorageError(
             "no language means are stored with this model",
-            remedy="compute them: LanguageMeans.fit(encoder, {language: sentences})",
-            code="storage.not-found",
+            "compute them: LanguageMeans.fit(encoder, {language: sentences})",
+            "not-found",
             file=model,
         )
     return found[0]
@@ -166,8 +163,8 @@ def fit_languages(
         if not codes:
             raise ConfigError(
                 f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
-                remedy="give text of its languages",
-                code="config.built-in-language",
+                "give text of its languages",
+                "built-in-language",
             )
         texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
         origin = f"{sentences or TEXT_SENTENCES:,} built-in sentences of each language"
@@ -220,8 +217,8 @@ def languages_known(
         if code not in builtin_languages(encoder.vocabulary.languages):
             raise ConfigError(
                 f"there is no mean of {code} and no built-in text to estimate it from",
-                remedy=f"estimate means from text of {code} with isoglot steer fit",
-                code="config.built-in-language",
+                f"estimate means from text of {code} with isoglot steer fit",
+                "built-in-language",
             )
     return fit_languages(
         encoder,

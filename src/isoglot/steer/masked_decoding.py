@@ -112,9 +112,7 @@ def masked_languages(
     if alpha != 0:
         if means is None or target is None:
             raise ConfigError(
-                f"a shift with alpha {alpha:g} needs means and a target language",
-                remedy="give both",
-                code="config.not-supported",
+                f"a shift with alpha {alpha:g} needs means and a target language", "give both", "not-supported"
             )
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     size = row_length(encoder, None)

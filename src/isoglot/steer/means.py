@@ -86,19 +86,13 @@ class LanguageMeans:
             StorageError: A file cannot be read.
         """
         if not texts:
-            raise ConfigError(
-                "no language to estimate the mean of",
-                remedy="give sentences of at least one",
-                code="config.missing-data",
-            )
+            raise ConfigError("no language to estimate the mean of", "give sentences of at least one", "missing-data")
         moments: dict[str, LanguageMoments] = {}
         for given, sentences in texts.items():
             code = language_code(given)
             if code in moments:
                 raise ConfigError(
-                    f"the language {code} is given twice",
-                    remedy="give all of its sentences at once",
-                    code="config.duplicate",
+                    f"the language {code} is given twice", "give all of its sentences at once", "duplicate"
                 )
             moments[code] = language_statistics(
                 encoder,
@@ -159,8 +153,8 @@ class LanguageMeans:
         if moments.covariances_LDD is None:
             raise ConfigError(
                 "the means are stored without covariances, which transport and erasers need",
-                remedy="estimate both from text with isoglot steer fit or LanguageMeans.fit",
-                code="config.missing-data",
+                "estimate both from text with isoglot steer fit or LanguageMeans.fit",
+                "missing-data",
             )
         return moments.covariance(layer)
 
@@ -178,9 +172,7 @@ class LanguageMeans:
         moments = self._of(language)
         if layer not in self.layers:
             raise ConfigError(
-                f"the means have no layer {layer}",
-                remedy=f"choose one of {', '.join(map(str, self.layers))}",
-                code="config.unknown-layer",
+                f"the means have no layer {layer}", f"choose one of {', '.join(map(str, self.layers))}", "unknown-layer"
             )
         return moments
 
@@ -200,9 +192,7 @@ class LanguageMeans:
         known = self.about.get("encoder_sha256")
         if known is not None and known != (found := encoder_hash(encoder)):
             raise ConfigError(
-                f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})",
-                remedy=remedy,
-                code="config.other-encoder",
+                f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})", remedy, "other-encoder"
             )
 
     def check_shape(self, encoder: EncoderLike) -> None:
@@ -216,8 +206,8 @@ class LanguageMeans:
             if known != found:
                 raise ConfigError(
                     f"the means are of an encoder of {key} {known}, not {found}",
-                    remedy="estimate the means of this encoder",
-                    code="config.other-encoder",
+                    "estimate the means of this encoder",
+                    "other-encoder",
                 )
 
     def merge(self, other: LanguageMeans) -> LanguageMeans:
@@ -231,15 +221,13 @@ class LanguageMeans:
         for key in ("encoder_sha256", "vocabulary_sha256", "depth", "hidden_size"):
             if self.about.get(key) != other.about.get(key):
                 raise ConfigError(
-                    "means of different encoders cannot be merged",
-                    remedy="estimate them with one encoder",
-                    code="config.other-encoder",
+                    "means of different encoders cannot be merged", "estimate them with one encoder", "other-encoder"
                 )
         if self.layers != other.layers:
             raise ConfigError(
                 f"means of layers {list(other.layers)} cannot be merged with layers {list(self.layers)}",
-                remedy="estimate the same layers",
-                code="config.unknown-layer",
+                "estimate the same layers",
+                "unknown-layer",
             )
         moments = dict(self.moments)
         for code, more in other.moments.items():
@@ -316,16 +304,12 @@ class LanguageMeans:
             choices = {way: ShiftChoice(**known) for way, known in facts.get("choices", {}).items()}
             return cls(moments, facts["encoder"], choices)
         except KeyError as error:
-            raise CorruptFileError(f"no {error} in the file", remedy="make it again", file=path) from error
+            raise CorruptFileError(f"no {error} in the file", "make it again", file=path) from error
 
     def _of(self, language: str) -> LanguageMoments:
         code = language_code(language)
         if code not in self.moments:
-            raise ConfigError(
-                f"there is no mean of {shown(code)}",
-                remedy=nearest_name(code, self.moments),
-                code="config.unknown-name",
-            )
+            raise ConfigError(f"there is no mean of {shown(code)}", nearest_name(code, self.moments), "unknown-name")
         return self.moments[code]
 
 

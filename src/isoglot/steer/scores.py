@@ -174,9 +174,7 @@ def scored(
     """Score a translation with a judge that is shared by many translations of the same sentences."""
     sets, source, target = translation.sets, translation.source, translation.target
     if sets is None:
-        raise ConfigError(
-            "the tokens of each language are not known", remedy="give token sets", code="config.missing-data"
-        )
+        raise ConfigError("the tokens of each language are not known", "give token sets", "missing-data")
     given_N, made_N = np.concatenate(translation.given), np.concatenate(translation.made)
     switched_N = np.concatenate(translation.switched)
     verdict_N3 = None if judge is None else judge.verdict(translation.made)
@@ -299,9 +297,7 @@ class Judge:
         listed = translations_by_word(dictionary)
         if not listed:
             raise InputError(
-                "the dictionary has no entries",
-                remedy="write a source word, a blank and a target word per line",
-                code="input.empty",
+                "the dictionary has no entries", "write a source word, a blank and a target word per line", "empty"
             )
         self._begins: dict[str, frozenset[int]] = {}
         self._spans: list[list[tuple[int, int, str, frozenset[str]]]] = []

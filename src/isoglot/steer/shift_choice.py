@@ -77,9 +77,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
     """
     if sweep.kind != "mean":
         raise ConfigError(
-            f"shifts of kind {sweep.kind} cannot be chosen from",
-            remedy="sweep shifts of kind mean",
-            code="config.conflicting-options",
+            f"shifts of kind {sweep.kind} cannot be chosen from", "sweep shifts of kind mean", "conflicting-options"
         )
     cells = {
         cell: one.bleu.score
@@ -90,8 +88,8 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
         raise ConfigError(
             f"{sweep.source} to {sweep.target}: no cell to choose: {why}",
-            remedy="sweep parallel sentences with sacrebleu installed, and more layers and alphas",
-            code="config.not-supported",
+            "sweep parallel sentences with sacrebleu installed, and more layers and alphas",
+            "not-supported",
         )
     best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
     found = sweep.scores[best]
@@ -208,15 +206,11 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
         InputError: A score is NaN.
     """
     if not alphas:
-        raise ConfigError("no alpha to try", remedy="give some, such as 0, 0.5, 1, 1.5, 2", code="config.invalid-value")
+        raise ConfigError("no alpha to try", "give some, such as 0, 0.5, 1, 1.5, 2", "invalid-value")
     tried = {float(alpha): float(score(alpha)) for alpha in sorted(alphas, key=abs)}
     for alpha, value in tried.items():
         if math.isnan(value):
-            raise InputError(
-                f"the score of alpha {alpha:g} is NaN",
-                remedy="check the development set",
-                code="input.not-finite",
-            )
+            raise InputError(f"the score of alpha {alpha:g} is NaN", "check the development set", "not-finite")
     return ChosenAlpha(alpha=max(tried, key=lambda alpha: tried[alpha]), rule="target dev set", tried=tried)
 
 
@@ -234,15 +228,11 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
         ConfigError: A language has no mean, the layer none, both means are equal, or the share is out of range.
     """
     if not 0 < share < 1:
-        raise ConfigError(
-            f"a share of {share}", remedy="give a number between 0 and 1, such as 0.9", code="config.invalid-value"
-        )
+        raise ConfigError(f"a share of {share}", "give a number between 0 and 1, such as 0.9", "invalid-value")
     difference_D = means.difference(source, target, layer)
     if not difference_D.any():
         raise ConfigError(
-            f"{source} and {target} have equal means in layer {layer}",
-            remedy="choose another layer",
-            code="config.not-supported",
+            f"{source} and {target} have equal means in layer {layer}", "choose another layer", "not-supported"
         )
     own_DD, their_DD = means.covariance(source, layer), means.covariance(target, layer)
     within_DD = (own_DD + their_DD) / 2

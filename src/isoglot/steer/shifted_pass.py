@@ -80,7 +80,7 @@ def check_alphas(alphas: Sequence[float]) -> list[float]:
     twice = next((alpha for alpha in found if found.count(alpha) > 1), None)
     if not found or twice is not None:
         problem = "no alpha" if not found else f"alpha {twice} is given twice"
-        raise ConfigError(problem, remedy="give each once", code="config.invalid-value")
+        raise ConfigError(problem, "give each once", "invalid-value")
     for alpha in found:
         check_finite("alpha", alpha)
     return found
@@ -155,9 +155,7 @@ def decode_shifted(
     """
     source, target = language_code(source), language_code(target)
     if source == target:
-        raise ConfigError(
-            f"source and target are both {source}", remedy="name two languages", code="config.other-language"
-        )
+        raise ConfigError(f"source and target are both {source}", "name two languages", "other-language")
     check_softmax(encoder)
     shifts = _shifts(encoder, means, (source, target), chosen_layers(layers, encoder.depth), alphas, options)
     vocabulary, layout = encoder.vocabulary, encoder.vocabulary.layout
@@ -226,8 +224,8 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
         if pair is None:
             raise InputError(
                 f"line {number}: expected two tab-separated texts, found {shown(line)}",
-                remedy="add a tab, or read sentences instead of pairs",
-                code="input.malformed-line",
+                "add a tab, or read sentences instead of pairs",
+                "malformed-line",
             )
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))

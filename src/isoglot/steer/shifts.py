@@ -105,11 +105,7 @@ class Shift:
             ConfigError: Some tokens have their own alpha.
         """
         if self.alphas_V is not None:
-            raise ConfigError(
-                "some tokens of the shift have their own alpha",
-                remedy="make a new shift",
-                code="config.not-supported",
-            )
+            raise ConfigError("some tokens of the shift have their own alpha", "make a new shift", "not-supported")
         return replace(self, alpha=float(alpha))
 
     def __call__(self, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> torch.Tensor:
@@ -149,7 +145,7 @@ def check_finite(name: str, number: float) -> None:
         ConfigError: It is not.
     """
     if not math.isfinite(number):
-        raise ConfigError(f"{name} = {number}", remedy="give a number such as 1.5", code="config.invalid-value")
+        raise ConfigError(f"{name} = {number}", "give a number such as 1.5", "invalid-value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,9 +264,7 @@ def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.
         wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
         if len(wrong):
             raise ConfigError(
-                f"there is no token {wrong[0]}",
-                remedy=f"give ids from 0 to {len(alphas_V) - 1}",
-                code="config.unknown-name",
+                f"there is no token {wrong[0]}", f"give ids from 0 to {len(alphas_V) - 1}", "unknown-name"
             )
         alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha or 0.0)
     special = torch.tensor(sorted(vocabulary.special.values()))

@@ -89,8 +89,8 @@ class Sweep(Displayed):
         if cell not in self.scores:
             raise ConfigError(
                 f"no cell of layer {layer} and alpha {alpha:g}",
-                remedy=f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
-                code="config.unknown-layer",
+                f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
+                "unknown-layer",
             )
         found = self.scores[cell]
         if figure == "bleu":

@@ -61,9 +61,7 @@ class TokenSets:
         import numpy as np
 
         if not counts:
-            raise ConfigError(
-                "token sets of no language", remedy="give text of at least one", code="config.missing-data"
-            )
+            raise ConfigError("token sets of no language", "give text of at least one", "missing-data")
         if threshold is None:
             threshold = max(1, round(min(int(np.sum(count)) for count in counts.values()) / _ONCE_IN))
         check_range("threshold", threshold, 1)
@@ -72,9 +70,7 @@ class TokenSets:
         self.vocabulary = vocabulary
         self.size = len(next(iter(self.counts.values())))
         if any(count.shape != (self.size,) for count in self.counts.values()):
-            raise ConfigError(
-                "counts of different vocabularies", remedy="count with one", code="config.other-vocabulary"
-            )
+            raise ConfigError("counts of different vocabularies", "count with one", "other-vocabulary")
         self._masks = {code: count >= threshold for code, count in self.counts.items()}
 
     # --- making ---
@@ -127,8 +123,8 @@ class TokenSets:
             if len(count) != len(vocabulary):
                 raise ConfigError(
                     f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}",
-                    remedy="count with this vocabulary",
-                    code="config.other-size",
+                    "count with this vocabulary",
+                    "other-size",
                 )
             plain[code] = np.array(count, dtype=np.int64)
             plain[code][list(vocabulary.special.values())] = 0
@@ -175,8 +171,8 @@ class TokenSets:
         if code not in self._masks:
             raise ConfigError(
                 f"there is no token set of {shown(code)}",
-                remedy=f"{nearest_name(code, self._masks)}, or {_REMEDY}",
-                code="config.unknown-name",
+                f"{nearest_name(code, self._masks)}, or {_REMEDY}",
+                "unknown-name",
             )
         return self._masks[code]
 
@@ -210,11 +206,7 @@ class TokenSets:
         """
         wrong = ids_N[(ids_N < 0) | (ids_N >= self.size)]
         if len(wrong):
-            raise ConfigError(
-                f"there is no token {wrong[0]}",
-                remedy=f"give ids from 0 to {self.size - 1}",
-                code="config.unknown-name",
-            )
+            raise ConfigError(f"there is no token {wrong[0]}", f"give ids from 0 to {self.size - 1}", "unknown-name")
 
     def check_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Check that the sets belong to a vocabulary.
@@ -224,9 +216,7 @@ class TokenSets:
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
             raise ConfigError(
-                "the token sets belong to another vocabulary",
-                remedy="compute those of this vocabulary",
-                code="config.other-vocabulary",
+                "the token sets belong to another vocabulary", "compute those of this vocabulary", "other-vocabulary"
             )
 
     def check_known(self, languages: Iterable[str] | None = None) -> None:
@@ -242,13 +232,13 @@ class TokenSets:
             if most:
                 raise ConfigError(
                     f"no token of {code} occurs {self.threshold:,} times",
-                    remedy=f"set the threshold to {most:,} at most",
-                    code="config.missing-data",
+                    f"set the threshold to {most:,} at most",
+                    "missing-data",
                 )
             raise ConfigError(
                 f"the text of {code} has no token that the vocabulary knows",
-                remedy="leave the language out, or use an encoder that knows it",
-                code="config.missing-data",
+                "leave the language out, or use an encoder that knows it",
+                "missing-data",
             )
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
@@ -300,7 +290,7 @@ class TokenSets:
         import numpy as np
 
         remedy = "create it with isoglot steer fit"
-        wrong = InputError("not a file of token sets", remedy=remedy, code="input.unknown-format", file=path)
+        wrong = InputError("not a file of token sets", remedy, "unknown-format", file=path)
         facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)
         try:
             counts = {}

@@ -280,6 +280,4 @@ def known_sets(vocabulary: Vocabulary, sets: TokenSets | None, source: str, targ
 
 def unknown_tokens() -> ConfigError:
     """The error where token sets are needed and missing."""
-    return ConfigError(
-        "the tokens of each language are not known", remedy="give token sets", code="config.missing-data"
-    )
+    return ConfigError("the tokens of each language are not known", "give token sets", "missing-data")

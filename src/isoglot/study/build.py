@@ -118,9 +118,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     scale = load_scale(scale_name, options.scale_settings)
     if options.model is not None and not all(recipe.is_multilingual for recipe in recipes if recipe.measures):
         raise ConfigError(
-            f"{name} pretrains its encoders",
-            remedy="run a recipe of liu2020 with a released model",
-            code="config.conflicting-options",
+            f"{name} pretrains its encoders", "run a recipe of liu2020 with a released model", "conflicting-options"
         )
     multilingual = any(recipe.is_multilingual for recipe in recipes)
     named = tuple(map(pair_name, recipes[0].pairs))
@@ -144,7 +142,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     trained_alone = all(one.step.kind in ("pretrain", "shards") for one in built.measurements)
     if trained_alone and any(recipe.measures for recipe in recipes):
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
-        raise ConfigError(problem, remedy="give it the data that it needs", code="config.missing-data")
+        raise ConfigError(problem, "give it the data that it needs", "missing-data")
     return built
 
 
@@ -183,9 +181,7 @@ def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
         raise ConfigError(
-            f"there is text of {first} alone",
-            remedy="give text of another language: --text de=FILE",
-            code="config.missing-data",
+            f"there is text of {first} alone", "give text of another language: --text de=FILE", "missing-data"
         )
     return pairs
 
@@ -194,15 +190,13 @@ def _check_pair(pair: str, data: StudyData) -> None:
     for code in pair.split("-"):
         if data.text and code not in data.text:
             raise ConfigError(
-                f"no text of {code}, for the pair {pair}",
-                remedy=f"give some: --text {code}=FILE",
-                code="config.missing-data",
+                f"no text of {code}, for the pair {pair}", f"give some: --text {code}=FILE", "missing-data"
             )
         if not data.text and code not in LANGUAGES:
             raise ConfigError(
                 f"{code} is not a built-in language",
-                remedy=f"give text: --text {code}=FILE, or name another --pair",
-                code="config.built-in-language",
+                f"give text: --text {code}=FILE, or name another --pair",
+                "built-in-language",
             )
 
 

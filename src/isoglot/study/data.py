@@ -103,9 +103,7 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"malformed TOML: {error}", remedy="correct it there", code="config.malformed-toml", file=path
-        ) from error
+        raise ConfigError(f"malformed TOML: {error}", "correct it there", "malformed-toml", file=path) from error
 
 
 def study_data(
@@ -163,16 +161,12 @@ def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | P
     """
     for name in tables:
         if name not in TABLES:
-            raise ConfigError(
-                f"unknown table [{name}]", remedy=nearest_name(name, TABLES), code="config.unknown-key", file=file
-            )
+            raise ConfigError(f"unknown table [{name}]", nearest_name(name, TABLES), "unknown-key", file=file)
 
     def table(name: str) -> dict[str, Any]:
         found = tables.get(name, {})
         if not isinstance(found, dict):
-            raise ConfigError(
-                f"{name} is not a table", remedy=f"write [{name}]", code="config.invalid-value", file=file
-            )
+            raise ConfigError(f"{name} is not a table", f"write [{name}]", "invalid-value", file=file)
         return found
 
     def texts(name: str) -> dict[str, tuple[SourceFile, ...]]:
@@ -218,17 +212,13 @@ def pair_name(text: str) -> str:
     one, dash, other = text.partition("-")
     codes = [language_code(code) for code in (one, other) if code]
     if not dash or len(set(codes)) != 2:
-        raise ConfigError(
-            f"{shown(text)} is not a pair of languages", remedy="write it as en-de", code="config.malformed-option"
-        )
+        raise ConfigError(f"{shown(text)} is not a pair of languages", "write it as en-de", "malformed-option")
     return "-".join(codes)
 
 
 def _source(folder: Path, value: object, file: str | Path | None) -> SourceFile:
     if not isinstance(value, str):
-        raise ConfigError(
-            f"{shown(value)} is not a path", remedy="write it in quotes", code="config.malformed-option", file=file
-        )
+        raise ConfigError(f"{shown(value)} is not a path", "write it in quotes", "malformed-option", file=file)
     path = (folder / value).expanduser()
     return SourceFile(str(path.absolute()), source_hash(path))
 
@@ -241,10 +231,7 @@ def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) 
         missing = [code for code in codes if code not in found]
         if missing:
             raise ConfigError(
-                f"{key} has no file of {missing[0]}",
-                remedy=f"name one: {missing[0]} = …",
-                code="config.missing-data",
-                file=file,
+                f"{key} has no file of {missing[0]}", f"name one: {missing[0]} = …", "missing-data", file=file
             )
         return {code: found[code] for code in codes}
     path = (folder / str(value)).expanduser()
@@ -271,14 +258,12 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
         fitting = [one for one in names if _is_named(one, split) and _is_named(one, name)]
         if len(fitting) > 1:
             problem = f"{path} has several files for {name} {split}: {', '.join(fitting[:3])}"
-            raise ConfigError(problem, remedy="name the file itself", code="config.duplicate", file=file)
+            raise ConfigError(problem, "name the file itself", "duplicate", file=file)
         if fitting:
             found[split] = _source(path, fitting[0], file)
     if not found:
         raise ConfigError(
-            f"{path} has no file named after {name} and train, dev or test",
-            remedy="name the files",
-            code="config.missing-data",
+            f"{path} has no file named after {name} and train, dev or test", "name the files", "missing-data"
         )
     return found
 
@@ -308,9 +293,7 @@ def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
             name, equals, path = value.partition("=")
             if not equals or not name or not path:
                 raise ConfigError(
-                    f"--{table} {shown(value)} names no file",
-                    remedy=f"write --{table} de=FILE",
-                    code="config.malformed-option",
+                    f"--{table} {shown(value)} names no file", f"write --{table} de=FILE", "malformed-option"
                 )
             entries = found.setdefault(table, {})
             if table in ("text", "other-text"):
@@ -320,9 +303,7 @@ def data_options(options: Mapping[str, Iterable[str]]) -> dict[str, Any]:
             place = entries.setdefault(key, {}) if dot else entries
             last = split if dot else key
             if not isinstance(place, dict) or last in place:
-                raise ConfigError(
-                    f"--{table} {shown(value)}: {name} is named twice", remedy="name it once", code="config.duplicate"
-                )
+                raise ConfigError(f"--{table} {shown(value)}: {name} is named twice", "name it once", "duplicate")
             place[last] = path
     return found
 
@@ -338,9 +319,7 @@ def named_values(option: str, values: Iterable[str]) -> dict[str, str]:
         name, equals, rest = value.partition("=")
         if not equals or not rest:
             raise ConfigError(
-                f"--{option} {shown(value)} names no language",
-                remedy=f"write --{option} zh=VALUE",
-                code="config.malformed-option",
+                f"--{option} {shown(value)} names no language", f"write --{option} zh=VALUE", "malformed-option"
             )
         found[language_code(name)] = rest
     return found

@@ -91,9 +91,7 @@ def _check_text(file: SourceFile) -> None:
     from isoglot.text.stream import read_stream
 
     if not any(islice(read_stream([file.path]), FIRST)):
-        raise InputError(
-            "the text is empty", remedy="give text with at least one line", code="input.empty", file=file.path
-        )
+        raise InputError("the text is empty", "give text with at least one line", "empty", file=file.path)
 
 
 def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
@@ -104,8 +102,8 @@ def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
     if tokens / 2 > MOST_EPOCHS * most / _BYTES_PER_TOKEN:
         raise InputError(
             f"text of {code} is too small for {tokens:,} tokens an arm: it would be read over {MOST_EPOCHS:,} times",
-            remedy="give more text, or a smaller --scale or --set tokens=…",
-            code="input.too-few",
+            "give more text, or a smaller --scale or --set tokens=…",
+            "too-few",
             file=files[0].path,
         )
 
@@ -141,8 +139,8 @@ def _check_parallel(pair: str, by_side: tuple[tuple[str, SourceFile], ...]) -> N
     if first is not None and missing:
         raise ConfigError(
             f"{table.path} has no column {missing[0]}, for the pair {pair}",
-            remedy=f"it has {', '.join(first)}: write the pair as two of these, or name another file",
-            code="config.unknown-language",
+            f"it has {', '.join(first)}: write the pair as two of these, or name another file",
+            "unknown-language",
         )
     _refuse_empty(_read(read_parallel(table.path), [table]), f"sentences of {pair}", table)
 
@@ -156,7 +154,7 @@ def _check_dictionary(file: SourceFile) -> None:
 
 def _refuse_empty(found: int, what: str, file: SourceFile) -> None:
     if not found:
-        raise InputError(f"there are no {what}", remedy="name another file", code="input.empty", file=file.path)
+        raise InputError(f"there are no {what}", "name another file", "empty", file=file.path)
 
 
 @cache
@@ -170,7 +168,7 @@ def _check_leak(train: SourceFile, test: SourceFile) -> None:
         raise InputError(
             f"{len(shared):,} of {len(asked):,} source words of the test dictionary are in {train.path} too, "
             f"such as {shared[0]!r}",
-            remedy="remove them from one of the two",
-            code="input.leak",
+            "remove them from one of the two",
+            "leak",
             file=test.path,
         )

@@ -52,9 +52,7 @@ def _folder(name: str) -> Path:
     if (path / "config.json").exists():
         return path
     if path.exists() or path.is_absolute() or name.startswith((".", "~")):
-        raise StorageError(
-            "no encoder in this folder", remedy=f"check the path, or {WAYS}", code="storage.not-found", file=name
-        )
+        raise StorageError("no encoder in this folder", f"check the path, or {WAYS}", "not-found", file=name)
     return _from_hub(name)
 
 
@@ -74,8 +72,8 @@ def _from_hub(name: str) -> Path:
     except Exception as error:  # the hub's client raises many kinds
         raise StorageError(
             f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})",
-            remedy="download it and name the folder",
-            code="storage.model-not-found",
+            "download it and name the folder",
+            "model-not-found",
         ) from error
     return folder
 

@@ -129,8 +129,8 @@ class Numbers:
             found = [(number.measure, dict(number.at)) for number in self][:3]
             raise InputError(
                 f"expected one number, found {len(self)}: {found}",
-                remedy="select by more coordinates, or by fewer",
-                code="input.no-match",
+                "select by more coordinates, or by fewer",
+                "no-match",
             )
         return self._numbers[0]
 

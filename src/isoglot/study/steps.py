@@ -195,7 +195,7 @@ def canonical(value: object) -> str:
         return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ConfigError(
-            f"a setting has no canonical form: {error}", remedy="use plain JSON values", code="config.not-supported"
+            f"a setting has no canonical form: {error}", "use plain JSON values", "not-supported"
         ) from error
 
 

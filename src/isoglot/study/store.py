@@ -157,7 +157,7 @@ class Store:
                 continue
             if not path.is_file() or file_hash(path) != sha256:
                 problem = "is not what was written" if path.is_file() else "is missing"
-                raise CorruptFileError(f"{name} of step {key} {problem}", remedy=_AGAIN, file=path)
+                raise CorruptFileError(f"{name} of step {key} {problem}", _AGAIN, file=path)
 
     # --- computing ---
 
@@ -182,8 +182,8 @@ class Store:
         if step.key != step.present_key and not self.is_whole(step.key):
             raise StorageError(
                 f"step {step.key} was planned by another version of isoglot, which computed something else",
-                remedy="plan it again by isoglot study run, or use that version",
-                code="storage.changed",
+                "plan it again by isoglot study run, or use that version",
+                "changed",
                 file=self.root,
             )
         with owned(self.folder(step.key)):
@@ -227,8 +227,8 @@ class Store:
                 if not self.is_whole(one.key):
                     raise StorageError(
                         f"input {name} of {step.title or step.key} is not there",
-                        remedy="run the study, which makes it",
-                        code="storage.not-found",
+                        "run the study, which makes it",
+                        "not-found",
                     )
                 found[name] = self.folder(one.key)
             else:
@@ -410,8 +410,8 @@ def _checked_file(path: str, sha256: str) -> Path:
         what = "folder" if Path(path).is_dir() else "file"
         raise StorageError(
             f"the {what} has changed since the study was planned",
-            remedy="restore it, or plan a new study",
-            code="storage.changed",
+            "restore it, or plan a new study",
+            "changed",
             file=path,
         )
     return Path(path)

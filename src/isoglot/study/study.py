@@ -96,11 +96,7 @@ class Study(Displayed):
         path = study.out
         there = {one.name for one in path.iterdir()} - {RECORD} if path.is_dir() else set()
         if there and not there & {INDEX, STEPS}:
-            raise ConfigError(
-                f"{path} holds something that is not a study",
-                remedy="name another --out",
-                code="config.would-overwrite",
-            )
+            raise ConfigError(f"{path} holds something that is not a study", "name another --out", "would-overwrite")
         writable_folder(path)
         with _patient_writer(path / INDEX):
             if (built.options.arms or built.options.pairs) and (path / INDEX).exists():
@@ -145,8 +141,8 @@ class Study(Displayed):
         if not path.exists():
             raise StorageError(
                 f"no study in this folder: there is no {INDEX}",
-                remedy="name the --out of isoglot study run",
-                code="storage.not-found",
+                "name the --out of isoglot study run",
+                "not-found",
                 file=out,
             )
         found = read_index_file(path, _FORM, version=FORMAT, what="study", remedy="run the study again")
@@ -228,7 +224,7 @@ class Study(Displayed):
         found = [step for one, step in self.steps.items() if one.startswith(key)]
         if len(found) != 1:
             problem = f"{len(found)} steps of the study have keys that begin with {key!r}"
-            raise ConfigError(problem, remedy=f"isoglot study status {self.out} lists them", code="config.unknown-name")
+            raise ConfigError(problem, f"isoglot study status {self.out} lists them", "unknown-name")
         return found[0]
 
     def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
@@ -300,7 +296,7 @@ def merge_studies(
         StorageError: A folder has no study, or cannot be written.
     """
     if not folders:
-        raise ConfigError("no studies to merge", remedy="name at least one", code="config.missing-data")
+        raise ConfigError("no studies to merge", "name at least one", "missing-data")
     target = Path(out)
     studies = [Study.open(folder) for folder in (*([target] if (target / INDEX).exists() else []), *folders)]
     merged = joined(studies, target)
@@ -342,19 +338,17 @@ def _check_fit(one: Study, other: Study) -> None:
             ours, theirs = (study.about.get(name) or None for study in (one, other))
             if ours != theirs:
                 problem = f"{where} do not fit: {name} is {_said(ours)} in the one and {_said(theirs)} in the other"
-                raise ConfigError(problem, remedy=remedy, code="config.other-settings")
+                raise ConfigError(problem, remedy, "other-settings")
     elif one.out == other.out:
         problem = f"{one.out} holds a study of {one.about.get('recipe')}, not of {other.about.get('recipe')}"
-        raise ConfigError(problem, remedy="name another --out", code="config.other-settings")
+        raise ConfigError(problem, "name another --out", "other-settings")
     trained = _trained_arms(one)
     for arm, (tokens, key) in _trained_arms(other).items():
         if arm in trained and trained[arm] != (tokens, key):
             before = trained[arm][0]
             what = f"{before:,} tokens in the one and {tokens:,} in the other" if before != tokens else "other settings"
             name, pair = arm[:2]
-            raise ConfigError(
-                f"{where} do not fit: arm {name} of {pair} has {what}", remedy=remedy, code="config.other-settings"
-            )
+            raise ConfigError(f"{where} do not fit: arm {name} of {pair} has {what}", remedy, "other-settings")
 
 
 def _trained_arms(study: Study) -> dict[tuple[str, str, str], tuple[int, str]]:

@@ -119,17 +119,15 @@ class CodeSwitchingRule:
             one, other = language_code(source), language_code(target)
             if one == other:
                 raise ConfigError(
-                    f"source and target of a dictionary are both {one}",
-                    remedy="name two languages",
-                    code="config.other-language",
+                    f"source and target of a dictionary are both {one}", "name two languages", "other-language"
                 )
             here, there = weights.setdefault(one, {}), weights.setdefault(other, {})
             for entry in entries:
                 if entry.weight < 0:
                     raise ConfigError(
                         f"the weight {entry.weight} of {shown(entry.source)} is negative",
-                        remedy="give 0 or more",
-                        code="config.invalid-value",
+                        "give 0 or more",
+                        "invalid-value",
                     )
                 for table, word, language, translation in (
                     (here, entry.source, other, entry.target),
@@ -158,8 +156,8 @@ class CodeSwitchingRule:
         if language not in self._candidates:
             raise ConfigError(
                 f"no dictionary has {shown(language)}",
-                remedy=f"those given are for {', '.join(self.languages) or 'none'}",
-                code="config.missing-data",
+                f"those given are for {', '.join(self.languages) or 'none'}",
+                "missing-data",
             )
         return self._candidates[language]
 
@@ -283,7 +281,7 @@ class Switcher:
             used += [one for path, each in found.items() for one in use_dictionary(*pair, path, each)]
             if not entries[pair]:
                 remedy = "name a dictionary that has some"
-                raise InputError("no entries", remedy=remedy, code="input.empty", file=paths[0])
+                raise InputError("no entries", remedy, "empty", file=paths[0])
         return cls(entries, rate=rate, cap=cap, seed=seed, used=used)
 
     @property

@@ -167,7 +167,7 @@ class Provenance:
 
 
 def _no_record(file: str | Path | None) -> CorruptFileError:
-    return CorruptFileError("not a provenance record", remedy=_REMEDY, file=file)
+    return CorruptFileError("not a provenance record", _REMEDY, file=file)
 
 
 def _as_bytes(provenance: Provenance) -> bytes:
@@ -387,8 +387,8 @@ def read_provenance(path: str | Path) -> Provenance | None:
     if content.get("sha256") != text_hash(path):
         raise CorruptFileError(
             f"the text has changed since {place.name} was written",
-            remedy=f"make the text again, or remove {place.name}: the provenance is then unknown",
-            code="corrupt-file.hash",
+            f"make the text again, or remove {place.name}: the provenance is then unknown",
+            "hash",
             file=path,
         )
     return provenance
@@ -413,9 +413,7 @@ def declare(path: str | Path) -> Path:
         StorageError: The text cannot be read, or the record cannot be written.
     """
     if read_provenance(path) is not None:
-        raise ConfigError(
-            f"{path} already has a provenance record", remedy="leave it as it is", code="config.would-overwrite"
-        )
+        raise ConfigError(f"{path} already has a provenance record", "leave it as it is", "would-overwrite")
     step = {"step": "declare", "dictionaries": "none"}
     return write_provenance(path, Provenance((Source(Path(path).name, steps=(step,)),)))
 
@@ -453,8 +451,8 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
     if not is_stored(folder / name):
         raise CorruptFileError(
             "the record of the dictionaries used in training is missing",
-            remedy="copy the folder again, whole",
-            code="corrupt-file.missing-part",
+            "copy the folder again, whole",
+            "missing-part",
             file=folder / name,
         )
     data = stored_bytes(folder / name, sha256=sha256)

@@ -228,7 +228,7 @@ def run_experiment(
     train, dev, test = by_code(train), by_code(dev), by_code(test)
     if seeds < 1 or not test:
         problem = "no seeds" if seeds < 1 else "no test data"
-        raise ConfigError(problem, remedy="give at least one", code="config.missing-data")
+        raise ConfigError(problem, "give at least one", "missing-data")
     for setting in config.settings().values():
         check_setting(encoder, task, setting)
     check_learned(encoder, train, dev, config)
@@ -316,8 +316,8 @@ def _check_folder(
         if path.parent not in places:
             raise ConfigError(
                 f"{out} has a finished run {path.parent.relative_to(out)}, which this grid and these seeds leave out",
-                remedy="resume with at least its grid and seeds, or use another folder",
-                code="config.other-settings",
+                "resume with at least its grid and seeds, or use another folder",
+                "other-settings",
             )
 
 
@@ -452,11 +452,11 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
     for folder, own in ((one, counts), (other, other_counts)):
         if not own:
             problem = f"no test in {folder} has epochs chosen by {way}"
-            raise InputError(problem, remedy=_MISSING[way], code="input.no-match")
+            raise InputError(problem, _MISSING[way], "no-match")
     languages = [language for language in counts if language in other_counts]
     if not languages:
         problem = f"{one} and {other} have no test of one language with epochs chosen by {way}"
-        raise InputError(problem, remedy="test both on the same files", code="input.no-match")
+        raise InputError(problem, "test both on the same files", "no-match")
     for language in languages:
         if facts["tests"].get(language) != other_facts["tests"].get(language):
             problem = f"{one} and {other} were tested on different {language} sentences"
@@ -469,13 +469,13 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
 
 
 def _different(problem: str, remedy: str) -> InputError:
-    return InputError(problem, remedy=remedy, code="input.other-data")
+    return InputError(problem, remedy, "other-data")
 
 
 def _facts(folder: Path) -> dict[str, Any]:
     if not (folder / RESULT).exists() or not (folder / SENTENCES).exists():
         remedy = "create one with isoglot transfer"
-        raise StorageError("no experiment in this folder", remedy=remedy, code="storage.not-found", file=folder)
+        raise StorageError("no experiment in this folder", remedy, "not-found", file=folder)
     form = {"task": str, "tests": dict}
     return read_sealed(folder / RESULT, form, remedy="create it again with isoglot transfer")
 

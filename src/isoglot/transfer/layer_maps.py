@@ -60,22 +60,20 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     if tuple(about["languages"]) != wanted:
         raise ConfigError(
             f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
-            remedy=f"fit them with isoglot align words from the {wanted[0]} to the {wanted[1]} model",
-            code="config.other-language",
+            f"fit them with isoglot align words from the {wanted[0]} to the {wanted[1]} model",
+            "other-language",
         )
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
     if crossed:
         raise ConfigError(
             f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}",
-            remedy="fit maps between equal layers",
-            code="config.unknown-layer",
+            "fit maps between equal layers",
+            "unknown-layer",
         )
     found = {layer: mapping for layer, mapping in read_maps(folder).items() if layer is not None}
     if not found:
         raise ConfigError(
-            f"the map in {folder} belongs to no layer",
-            remedy="fit one with isoglot align words",
-            code="config.unknown-layer",
+            f"the map in {folder} belongs to no layer", "fit one with isoglot align words", "unknown-layer"
         )
     return found
 
@@ -129,7 +127,7 @@ class Bitexts:
     def __post_init__(self) -> None:
         if self.links and not self.files:
             problem, remedy = "word alignments without parallel sentences", "give both, or neither"
-            raise ConfigError(problem, remedy=remedy, code="config.missing-option")
+            raise ConfigError(problem, remedy, "missing-option")
         self._check(self.source)
 
     def of(self, code: str) -> Bitext:
@@ -157,9 +155,7 @@ class Bitexts:
     def _check(self, code: str) -> None:
         if isinstance(self.files, dict) and code not in self.files:
             raise ConfigError(
-                f"there are no parallel sentences of {code} to fit maps from",
-                remedy="give them, or maps",
-                code="config.missing-data",
+                f"there are no parallel sentences of {code} to fit maps from", "give them, or maps", "missing-data"
             )
 
 
@@ -306,16 +302,16 @@ def check_maps(
         if layer not in maps:
             raise ConfigError(
                 f"there is no map of layer {layer} from {way}",
-                remedy=f"fit one, or choose from layers {', '.join(map(str, sorted(maps)))}",
-                code="config.unknown-layer",
+                f"fit one, or choose from layers {', '.join(map(str, sorted(maps)))}",
+                "unknown-layer",
             )
         widths = maps[layer].widths_[:2]
         if widths != (other.hidden_size, source.hidden_size):
             raise ConfigError(
                 f"the map of layer {layer} from {way} is for hidden sizes {widths[0]} and {widths[1]}; the models have "
                 f"{other.hidden_size} and {source.hidden_size}",
-                remedy="fit the maps with these two models",
-                code="config.other-size",
+                "fit the maps with these two models",
+                "other-size",
             )
         check_end(maps[layer], "source", headers[0], layer)
         check_end(maps[layer], "target", headers[1], layer)

@@ -102,16 +102,16 @@ class MapTransferConfig(TuneConfig):
             if getattr(self, key) != TuneConfig.model_fields[key].default or key in self.grid:
                 raise ConfigError(
                     f"{key} is set, but map transfer trains the new layers and freezes all others",
-                    remedy="remove it, or choose another recipe",
-                    code="config.conflicting-options",
+                    "remove it, or choose another recipe",
+                    "conflicting-options",
                 )
         for key in self.grid:
             if key in _SHARED:
                 raise ConfigError(
                     f"a grid of {key}, which all settings of map transfer share",
-                    remedy="give it one value; a grid may have batch sizes, epochs, learning rates, weight decay, "
+                    "give it one value; a grid may have batch sizes, epochs, learning rates, weight decay, "
                     "dropout or new layers",
-                    code="config.conflicting-options",
+                    "conflicting-options",
                 )
         own = {name: self.model_dump(mode="json")[name] for name in TuneConfig.model_fields}
         return build_config(TuneConfig, values=own | {"keep": 1, "seed": seed, "grid": {}})
@@ -222,8 +222,8 @@ class MapPoints:
             if changed:
                 raise ConfigError(
                     f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed",
-                    remedy="resume with the same maps, or use another folder",
-                    code="config.other-settings",
+                    "resume with the same maps, or use another folder",
+                    "other-settings",
                 )
         return (models, layer, seed) in self._known
 
@@ -454,7 +454,7 @@ class MapRun:
             raise _missing(f"dev data of {source}", f"give dev data of {source}; epochs are selected on it")
         if not self.models or len({each.name for each in self.models}) < len(self.models):
             remedy = "give monolingual ones, and a bilingual one if any"
-            raise ConfigError("no models, or two of one name", remedy=remedy, code="config.duplicate")
+            raise ConfigError("no models, or two of one name", remedy, "duplicate")
         for each in self.models:
             for code in self.test:
                 if code != source and code not in each.others:
@@ -621,8 +621,8 @@ class MapRun:
 
 
 def _other_language(problem: str, remedy: str) -> ConfigError:
-    return ConfigError(problem, remedy=remedy, code="config.other-language")
+    return ConfigError(problem, remedy, "other-language")
 
 
 def _missing(what: str, remedy: str) -> ConfigError:
-    return ConfigError(f"there is no {what}", remedy=remedy, code="config.missing-data")
+    return ConfigError(f"there is no {what}", remedy, "missing-data")

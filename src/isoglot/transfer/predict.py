@@ -80,9 +80,7 @@ def read_unlabeled(
         if counts is not None:
             counts["blank, left out"] += len(lines) - len(there)
     if not found:
-        raise InputError(
-            "there is nothing to predict", remedy="give text, one sentence per line", code="input.empty", file=path
-        )
+        raise InputError("there is nothing to predict", "give text, one sentence per line", "empty", file=path)
     return found
 
 
@@ -101,7 +99,7 @@ def of_line(task: Task[Any], text: str, language: str) -> Example:
         InputError: The text is empty.
     """
     if not text.strip():
-        raise InputError("there is nothing to predict", remedy="give some text", code="input.empty")
+        raise InputError("there is nothing to predict", "give some text", "empty")
     if task.kind == "classification":
         return _passage(task, text, None, None)
     return _of_text(task.kind, text.strip(), segmenter(language, word_method(language))(text))
@@ -113,8 +111,8 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
     if len(texts) != wanted or not all(text.strip() for text in texts):
         raise InputError(
             f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
-            remedy="separate the two by a tab" if wanted == 2 else "write one per line",
-            code="input.malformed-line",
+            "separate the two by a tab" if wanted == 2 else "write one per line",
+            "malformed-line",
             file=path,
             line=number,
         )
@@ -133,7 +131,7 @@ def _of_text(
 ) -> Example:
     if "\t" in text:
         remedy = "write one sentence per line, or a word and a tab in every line"
-        raise InputError(f"a tab in {shown(text)}", remedy=remedy, code="input.malformed-line", file=path, line=number)
+        raise InputError(f"a tab in {shown(text)}", remedy, "malformed-line", file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
     return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
@@ -222,9 +220,7 @@ def check_format(task: Task[Any], form: str) -> None:
     """
     if form not in FORMATS[task.kind]:
         raise ConfigError(
-            f"{task.title} cannot be written as {form}",
-            remedy=f"choose {' or '.join(FORMATS[task.kind])}",
-            code="config.not-supported",
+            f"{task.title} cannot be written as {form}", f"choose {' or '.join(FORMATS[task.kind])}", "not-supported"
         )
 
 

@@ -304,13 +304,13 @@ def shift_examples(
     if test and languages:
         raise ConfigError(
             "languages are chosen from built-in examples, and test examples are given",
-            remedy="remove the languages: the test examples have their own",
-            code="config.conflicting-options",
+            "remove the languages: the test examples have their own",
+            "conflicting-options",
         )
     if test:
         return {code: data if count is None else data.head(count) for code, data in test.items()}, dev
     if dev:
-        raise ConfigError("there are no test examples", remedy="give them too", code="config.missing-option")
+        raise ConfigError("there are no test examples", "give them too", "missing-option")
     known = builtin_languages(tuned.encoder.vocabulary.languages)
     spaced = any("-x-" in code for code in known)
     codes = languages or list(known)
@@ -346,13 +346,13 @@ def learn_means(
     if texts is None and builtin is None:
         raise ConfigError(
             "there are no means of the fine-tuned model's languages",
-            remedy=f"give text of {' and '.join(codes)} to learn them from, or means",
-            code="config.missing-data",
+            f"give text of {' and '.join(codes)} to learn them from, or means",
+            "missing-data",
         )
     texts = builtin_text(codes, builtin or TEXT_SENTENCES, seed=seed) if texts is None else texts
     for code in codes:
         if code not in texts:
-            raise ConfigError(f"there is no text of {code}", remedy="give it too", code="config.missing-data")
+            raise ConfigError(f"there is no text of {code}", "give it too", "missing-data")
     return LanguageMeans.fit(tuned.encoder, texts, layers=layers, progress=progress)
 
 
@@ -361,16 +361,12 @@ def _check_data(tuned: Tuned, test: Examples, dev: Examples, *, choose: Choose) 
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
         raise ConfigError(
-            "there is no language to shift",
-            remedy=f"test another one than {tuned.languages[0]}",
-            code="config.missing-data",
+            "there is no language to shift", f"test another one than {tuned.languages[0]}", "missing-data"
         )
     for code in targets if choose == "dev" else ():
         if code not in dev:
             raise ConfigError(
-                f"there is no dev set of {code} to choose alpha by",
-                remedy="give it, or use the rule",
-                code="config.missing-data",
+                f"there is no dev set of {code} to choose alpha by", "give it, or use the rule", "missing-data"
             )
     for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
         check_scored(tuned.encoder, data, tuned.config.max_length)
@@ -408,8 +404,8 @@ def _whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> s
     if changed is not None:
         raise ConfigError(
             f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
-            remedy=f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
-            code="config.other-encoder",
+            f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
+            "other-encoder",
         )
     means.check_shape(tuned.encoder)
     return "of the encoder it was tuned from, whose layers up to there stayed as they were"
@@ -446,14 +442,14 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
         ConfigError: An alpha is not finite or given twice, or none is left and the rule does not choose one.
     """
     if choose not in ("dev", "rule", "given"):
-        raise ConfigError(f"choose {shown(choose)}", remedy="choose dev, rule or given", code="config.unknown-name")
+        raise ConfigError(f"choose {shown(choose)}", "choose dev, rule or given", "unknown-name")
     found = [float(alpha) for alpha in alphas]
     for alpha in found:
         if not math.isfinite(alpha) or found.count(alpha) > 1:
             problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
             remedy = "give numbers such as 0.5, 1 and 2, each once"
-            raise ConfigError(problem, remedy=remedy, code="config.invalid-value")
+            raise ConfigError(problem, remedy, "invalid-value")
     found = [alpha for alpha in found if alpha]
     if not found and choose != "rule":
-        raise ConfigError("no alpha but 0", remedy="give some, such as 0.5, 1 and 2", code="config.invalid-value")
+        raise ConfigError("no alpha but 0", "give some, such as 0.5, 1 and 2", "invalid-value")
     return found

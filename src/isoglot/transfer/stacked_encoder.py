@@ -99,8 +99,8 @@ class FrozenStates:
         if not self.layer <= layer <= self.encoder.depth:
             raise ConfigError(
                 f"layer {layer} cannot be computed from layer {self.layer}",
-                remedy=f"layers go from 0 (the embeddings) up to {self.encoder.depth}",
-                code="config.unknown-layer",
+                f"layers go from 0 (the embeddings) up to {self.encoder.depth}",
+                "unknown-layer",
             )
         if self._filled and layer == self.layer:
             return
@@ -218,8 +218,8 @@ class Continued(EncoderLike, nn.Module):
         if below.hidden_size != self.hidden_size:
             raise ConfigError(
                 f"layers of hidden size {self.hidden_size} on states of {below.hidden_size}",
-                remedy="map them into that hidden size",
-                code="config.other-size",
+                "map them into that hidden size",
+                "other-size",
             )
         other = copy.copy(self)
         other.below = below
@@ -286,11 +286,7 @@ class Continued(EncoderLike, nn.Module):
         Raises:
             ConfigError: Always.
         """
-        raise ConfigError(
-            "new layers have no language modeling head",
-            remedy="use the encoder below them",
-            code="config.not-supported",
-        )
+        raise ConfigError("new layers have no language modeling head", "use the encoder below them", "not-supported")
 
     def edited(self, layer: int, change: object) -> NoReturn:
         """Not supported: the layers cannot be edited.
@@ -298,9 +294,7 @@ class Continued(EncoderLike, nn.Module):
         Raises:
             ConfigError: Always.
         """
-        raise ConfigError(
-            "new layers cannot be edited", remedy="edit the encoder below them", code="config.not-supported"
-        )
+        raise ConfigError("new layers cannot be edited", "edit the encoder below them", "not-supported")
 
     def _reset(self, seed: int) -> None:
         """Initialize by seed and name as an encoder: matrices normal with deviation 0.02, biases 0, norms 1."""

@@ -84,8 +84,8 @@ def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: C
             if code not in languages:
                 raise ConfigError(
                     f"a dictionary for {first}-{second}, but {code} is none of the languages",
-                    remedy=nearest_name(code, languages),
-                    code="config.unknown-name",
+                    nearest_name(code, languages),
+                    "unknown-name",
                 )
         found[first, second] = found[second, first] = Friends.read((first, second), paths)
     return found
@@ -192,8 +192,8 @@ def anchor_report(
     if len(counts) < 2:
         raise ConfigError(
             f"counts of {counted(len(counts), 'languages')}, where a pair takes two",
-            remedy="name text or shards of at least two languages",
-            code="config.other-language",
+            "name text or shards of at least two languages",
+            "other-language",
         )
     friends = read_friends(dictionaries or {}, counts)
     ordinary = _ordinary(vocabulary, counts)
@@ -223,7 +223,7 @@ def _ordinary(vocabulary: Vocabulary, counts: Mapping[str, np.ndarray]) -> dict[
         ordinary[code] = np.array(count, dtype=np.int64)
         ordinary[code][list(vocabulary.special.values())] = 0
         if not ordinary[code].any():
-            raise ConfigError(f"no tokens of {code}", remedy="name text of that language", code="config.missing-data")
+            raise ConfigError(f"no tokens of {code}", "name text of that language", "missing-data")
     return ordinary
 
 
@@ -288,8 +288,8 @@ def count_shards(vocabulary: Vocabulary, language: str, folders: Sequence[str | 
         if shards.language != language:
             raise ConfigError(
                 f"the shards in {shards.folder} are {shards.language}, not {language}",
-                remedy="name their own language",
-                code="config.other-language",
+                "name their own language",
+                "other-language",
             )
     total: np.ndarray = sum(shards.counts() for shards in opened)  # type: ignore[assignment]
     return total

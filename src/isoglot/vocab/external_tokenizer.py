@@ -77,9 +77,7 @@ class RowLayout:
         """
         if not self.after:
             raise ConfigError(
-                "the tokenizer puts no separator after a text",
-                remedy="set batch.separator to none",
-                code="config.not-supported",
+                "the tokenizer puts no separator after a text", "set batch.separator to none", "not-supported"
             )
         return self.after[-1]
 
@@ -135,11 +133,7 @@ def _layout(processor: Mapping[str, Any] | None) -> RowLayout:
         pair = _template(processor["pair"], ids, "AB")
         types = [step["Sequence"].get("type_id", 0) for step in processor["pair"] if "Sequence" in step]
         return RowLayout(single[0], single[1], pair[0], pair[1], pair[2], int(types[1]))
-    raise ConfigError(
-        f"the tokenizer has a post-processor {shown(kind)}",
-        remedy="choose another tokenizer",
-        code="config.not-supported",
-    )
+    raise ConfigError(f"the tokenizer has a post-processor {shown(kind)}", "choose another tokenizer", "not-supported")
 
 
 def _around(outer: RowLayout, inner: RowLayout) -> RowLayout:
@@ -171,8 +165,8 @@ def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts:
     if seen != texts:
         raise ConfigError(
             f"the tokenizer's template has the texts {shown(seen)} where {shown(texts)} is needed",
-            remedy="choose a tokenizer that takes each text once, in order",
-            code="config.not-supported",
+            "choose a tokenizer that takes each text once, in order",
+            "not-supported",
         )
     return found
 
@@ -202,8 +196,8 @@ def own_code(source: str | Path) -> InputError:
     """The error of a model or tokenizer that needs its own Python code."""
     return InputError(
         "it needs Python code of its own (auto_map), which isoglot never runs",
-        remedy="choose a model that transformers has itself",
-        code="input.unknown-format",
+        "choose a model that transformers has itself",
+        "unknown-format",
         file=source,
     )
 
@@ -221,9 +215,7 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
         validate_repo_id(name)
     except HFValidationError as error:
         raise StorageError(
-            f"no {what} {shown(name)} here, and it is not a valid name on the hub",
-            remedy=remedy,
-            code="storage.model-not-found",
+            f"no {what} {shown(name)} here, and it is not a valid name on the hub", remedy, "model-not-found"
         ) from error
 
 
@@ -266,10 +258,7 @@ def open_given(source: str | Path) -> Given:
     if not path.exists():
         if path.suffix == ".json" or str(source).startswith((".", "/", "~")):
             raise StorageError(
-                "no such tokenizer",
-                remedy="check the spelling of the path",
-                code="storage.tokenizer-not-found",
-                file=source,
+                "no such tokenizer", "check the spelling of the path", "tokenizer-not-found", file=source
             )
         check_hub_name(str(source), "tokenizer", remedy=_WAYS)
         _check_network(str(source))
@@ -284,8 +273,8 @@ def open_given(source: str | Path) -> Given:
             raise _none_in(path) from error
         raise StorageError(
             f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
-            remedy=_WAYS,
-            code="storage.tokenizer-not-found",
+            _WAYS,
+            "tokenizer-not-found",
         ) from error
     return found
 
@@ -293,8 +282,8 @@ def open_given(source: str | Path) -> Given:
 def _none_in(folder: Path) -> StorageError:
     return StorageError(
         "no vocabulary or tokenizer in this folder",
-        remedy="name one made by isoglot vocab train, or one with a tokenizer.json",
-        code="storage.tokenizer-not-found",
+        "name one made by isoglot vocab train, or one with a tokenizer.json",
+        "tokenizer-not-found",
         file=folder,
     )
 
@@ -344,10 +333,7 @@ def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
         return Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises the bare class
         raise InputError(
-            f"not a tokenizer: {one_line(str(error))[:120]}",
-            remedy="name a tokenizer.json",
-            code="input.unknown-format",
-            file=origin,
+            f"not a tokenizer: {one_line(str(error))[:120]}", "name a tokenizer.json", "unknown-format", file=origin
         ) from error
 
 
@@ -407,9 +393,7 @@ def _check_network(name: str) -> None:
         socket.getaddrinfo(host, None)
     except OSError as error:
         raise StorageError(
-            f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached",
-            remedy=_WAYS,
-            code="storage.tokenizer-not-found",
+            f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached", _WAYS, "tokenizer-not-found"
         ) from error
 
 
@@ -490,8 +474,8 @@ def exported_text(source: str | Path) -> ExportedText:
     if not facts.is_file():
         raise CorruptFileError(
             f"{TEXT_FILE} is missing: how text is segmented for this tokenizer",
-            remedy=_EXPORT_AGAIN,
-            code="corrupt-file.missing-part",
+            _EXPORT_AGAIN,
+            "missing-part",
             file=folder / TEXT_FILE,
         )
     check_file(facts, sha256=str(mark["text"]))

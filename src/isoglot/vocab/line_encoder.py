@@ -74,7 +74,7 @@ def check_chunks(line: str, file: str | Path | None = None, number: int | None =
     """
     if len(line) > LONGEST_CHUNK and (longest := max(map(len, line.split(" ")))) > LONGEST_CHUNK:
         error = LongChunkError(longest)
-        raise InputError(error.problem, remedy=error.remedy, code=error.code, file=file, line=number)
+        raise InputError(error.problem, error.remedy, code=error.code, file=file, line=number)
 
 
 class LineTokenizer(NamedTuple):

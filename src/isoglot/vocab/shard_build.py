@@ -122,13 +122,13 @@ def build_shards(
     if not state.done:
         for name in (*state.sizes, JOURNAL):
             (folder / name).unlink(missing_ok=True)
-        raise InputError("no text", remedy="every line is blank: name another file", code="input.empty", file=paths[0])
+        raise InputError("no text", "every line is blank: name another file", "empty", file=paths[0])
     return _finish(folder, recipe, state)
 
 
 def _check(paths: list[Path], window: int, sentences: int | None, dev_share: float) -> None:
     if not paths:
-        raise ConfigError("no text", remedy="name at least one file", code="config.missing-data")
+        raise ConfigError("no text", "name at least one file", "missing-data")
     check_range("window", window, 1)
     check_range("sentences", 1 if sentences is None else sentences, 1)
     check_range("dev_share", dev_share, 0, 0.999)
@@ -196,9 +196,7 @@ def _encoded(
             yield waiting.popleft(), encoded
     except LongChunkError as error:
         longest = max(waiting[0], key=lambda sentence: len(sentence.text))
-        raise InputError(
-            error.problem, remedy=error.remedy, code=error.code, file=longest.path, line=longest.line
-        ) from error
+        raise InputError(error.problem, error.remedy, code=error.code, file=longest.path, line=longest.line) from error
 
 
 class Encoding:
@@ -282,8 +280,8 @@ def _refuse(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: 
     old = found.get(key) if isinstance(found, dict) else found
     raise ConfigError(
         one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}"),
-        remedy="name another folder, or start again with --restart",
-        code="config.other-settings",
+        "name another folder, or start again with --restart",
+        "other-settings",
     )
 
 
@@ -301,8 +299,8 @@ class _Writer:
                 if found < size:  # truncating would extend it with zeros
                     raise CorruptFileError(
                         f"{found:,} bytes where the journal of the build has {size:,}",
-                        remedy="the file was truncated or lost: start again with --restart",
-                        code="corrupt-file.size",
+                        "the file was truncated or lost: start again with --restart",
+                        "size",
                         file=folder / name,
                     )
                 file.truncate(size)

@@ -107,15 +107,12 @@ class Shards:
             if (folder / JOURNAL).exists():
                 raise StorageError(
                     "the build was interrupted",
-                    remedy="run the same isoglot shards build again to finish it",
-                    code="storage.unfinished",
+                    "run the same isoglot shards build again to finish it",
+                    "unfinished",
                     file=folder,
                 )
             raise StorageError(
-                "no shards in this folder",
-                remedy="build them with isoglot shards build",
-                code="storage.not-found",
-                file=folder,
+                "no shards in this folder", "build them with isoglot shards build", "not-found", file=folder
             )
         index = read_index_file(folder / INDEX, _FORM, version=FORMAT, what="shards", remedy="build them again")
         for name, facts in index["files"].items():
@@ -125,8 +122,8 @@ class Shards:
                 found = "is missing" if size is None else f"has {size:,} bytes"
                 raise CorruptFileError(
                     f"{found} where {facts['bytes']:,} bytes were written",
-                    remedy="build the shards again, or copy them again",
-                    code="corrupt-file.size",
+                    "build the shards again, or copy them again",
+                    "size",
                     file=path,
                 )
             if check == "hashes":
@@ -208,8 +205,8 @@ class Shards:
         if made != vocabulary.hash:
             raise ConfigError(
                 f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)",
-                remedy="name the vocabulary of the shards, or build them again",
-                code="config.other-vocabulary",
+                "name the vocabulary of the shards, or build them again",
+                "other-vocabulary",
             )
 
     def _array(self, split: Split, part: str, dtype: str) -> np.ndarray:

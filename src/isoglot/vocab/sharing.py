@@ -57,7 +57,7 @@ def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) ->
         if len(each) != 2 or any(type(index) is not int for index in each) or not 0 <= each[0] <= each[1] < size:
             raise CorruptFileError(
                 f"{shown(each)} is not a range of ids below {size:,}",
-                remedy="the file was altered: create it again or download it again",
+                "the file was altered: create it again or download it again",
                 file=file,
             )
         mask[each[0] : each[1] + 1] = True
@@ -155,10 +155,10 @@ class Grading:
         else:
             needs, remedy = "", ""
         if needs:
-            raise ConfigError(f"keep {self.keep} needs {needs}", remedy=remedy, code="config.missing-option")
+            raise ConfigError(f"keep {self.keep} needs {needs}", remedy, "missing-option")
         if self.band is not None and not 1 <= self.band[0] <= self.band[1]:
             problem = f"no band {self.band[0]}-{self.band[1]}"
-            raise ConfigError(problem, remedy="ranks count from 1, the lower one first", code="config.invalid-value")
+            raise ConfigError(problem, "ranks count from 1, the lower one first", "invalid-value")
 
 
 def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends]:
@@ -171,9 +171,7 @@ def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends
     for first, second in combinations(languages, 2):
         if grading.keep != "band" and (first, second) not in friends:
             raise ConfigError(
-                f"no dictionary for {first}-{second}",
-                remedy=f"keep {grading.keep} needs one for every pair",
-                code="config.missing-data",
+                f"no dictionary for {first}-{second}", f"keep {grading.keep} needs one for every pair", "missing-data"
             )
     return friends
 

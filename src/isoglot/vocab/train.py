@@ -217,7 +217,7 @@ class VocabularyConfig:
             ),
         ):
             if wrong:
-                raise ConfigError(problem, remedy=remedy, code="config.conflicting-options")
+                raise ConfigError(problem, remedy, "conflicting-options")
 
 
 def train_vocabulary(
@@ -244,7 +244,7 @@ def train_vocabulary(
     """
     config = config or VocabularyConfig(**settings)
     if not texts:
-        raise ConfigError("no text", remedy="name a file for each language", code="config.missing-data")
+        raise ConfigError("no text", "name a file for each language", "missing-data")
     paths = {language_code(code): [Path(path) for path in files] for code, files in texts.items()}
     if config.grading is not None:
         friends_of(config.grading, list(paths))  # checks the dictionaries before any work
@@ -294,9 +294,7 @@ def _surveyed(
     for code, files in paths.items():
         surveys[code] = survey(lines[code](), label=f"{code}: reading", progress=progress)
         if not surveys[code].lines:
-            raise InputError(
-                f"no text in {code}", remedy="every line is blank: name another file", code="input.empty", file=files[0]
-            )
+            raise InputError(f"no text in {code}", "every line is blank: name another file", "empty", file=files[0])
     return surveys
 
 
@@ -311,9 +309,7 @@ def processing_of(
     """
     asked = {language_code(code): method for code, method in segmentation.items()}
     for code in asked.keys() - paths.keys():
-        raise ConfigError(
-            f"segmentation of {code}, which has no text", remedy=nearest_name(code, paths), code="config.unknown-name"
-        )
+        raise ConfigError(f"segmentation of {code}, which has no text", nearest_name(code, paths), "unknown-name")
     found: dict[str, TextProcessing] = {}
     for code, files in paths.items():
         done = [recorded_processing(path, code) for path in files]
@@ -374,8 +370,8 @@ class _Learner:
         if size <= needed:
             raise ConfigError(
                 f"size {asked} leaves no room beside {reserved} reserved subwords and {len(letters)} characters",
-                remedy=f"choose more than {needed}, or a lower coverage",
-                code="config.invalid-value",
+                f"choose more than {needed}, or a lower coverage",
+                "invalid-value",
             )
         with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
             counts, every = count_chunks(lines, HELD[self.model])

@@ -191,8 +191,8 @@ class Vocabulary:
         if "[MASK]" not in self.special:
             raise ConfigError(
                 "the tokenizer has no mask token",
-                remedy="choose a model that was trained by masked language modeling",
-                code="config.not-supported",
+                "choose a model that was trained by masked language modeling",
+                "not-supported",
             )
         return self.special["[MASK]"]
 
@@ -206,8 +206,8 @@ class Vocabulary:
         if self.languages and code not in self.languages:
             raise ConfigError(
                 f"the vocabulary has no language {shown(language)}",
-                remedy=nearest_name(code, self.languages),
-                code="config.unknown-language",
+                nearest_name(code, self.languages),
+                "unknown-language",
             )
         return code
 
@@ -295,8 +295,8 @@ class Vocabulary:
         if language is None and self._processing:
             raise ConfigError(
                 "the vocabulary segments or cleans text by language and none is named",
-                remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
-                code="config.missing-option",
+                f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
+                "missing-option",
             )
         code = "und" if language is None else language_code(language)
         found = self._processing.get(code) or self._processing.get(code.partition("-")[0])
@@ -396,8 +396,8 @@ class Vocabulary:
         if language is None:
             raise ConfigError(
                 f"a {self.mode} vocabulary encodes by language and none is named",
-                remedy=f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
-                code="config.missing-option",
+                f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
+                "missing-option",
             )
         return self.code_of(language)
 
@@ -570,7 +570,7 @@ class Vocabulary:
         }
         size = index["size"]
         if not 0 < size <= _LARGEST:
-            raise CorruptFileError(f"a vocabulary of {shown(size, 30)} pieces", remedy=remedy, file=folder / INDEX)
+            raise CorruptFileError(f"a vocabulary of {shown(size, 30)} pieces", remedy, file=folder / INDEX)
         members = {code: from_ranges(ranges, size, folder / INDEX) for code, ranges in index["ids"].items()}
         counts = {}
         if index["counted"]:
@@ -579,7 +579,7 @@ class Vocabulary:
             if table.shape != (len(index["counted"]), size):
                 raise CorruptFileError(
                     f"counts of the shape {table.shape} for {len(index['counted'])} languages and {size:,} pieces",
-                    remedy=remedy,
+                    remedy,
                     file=folder / INDEX,
                 )
             counts = dict(zip(index["counted"], table, strict=True))
@@ -616,7 +616,7 @@ class Vocabulary:
             if problem is None and not 0 <= index < size:
                 problem = f"the id {shown(index, 30)} of {shown(name)} is not below {size:,}"
         if problem is not None:
-            raise CorruptFileError(problem, remedy=remedy, file=path)
+            raise CorruptFileError(problem, remedy, file=path)
 
 
 def _count_table(data: bytes, path: Path, remedy: str) -> np.ndarray:
@@ -630,9 +630,9 @@ def _count_table(data: bytes, path: Path, remedy: str) -> np.ndarray:
     try:
         table = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False, max_header_size=10_000)
     except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError) as error:
-        raise CorruptFileError("not an array of counts", remedy=remedy, file=path) from error
+        raise CorruptFileError("not an array of counts", remedy, file=path) from error
     if table.dtype.kind not in "iuf" or not bool((table >= 0).all()):
-        raise CorruptFileError("counts that are negative or not numbers", remedy=remedy, file=path)
+        raise CorruptFileError("counts that are negative or not numbers", remedy, file=path)
     return table
 
 

@@ -53,8 +53,8 @@ class CCA(MomentMap):
         if not most or count > most:
             raise InputError(
                 f"components = {count} exceeds the {most} common directions",
-                remedy="give fewer components, more pairs, or a penalty",
-                code="input.out-of-range",
+                "give fewer components, more pairs, or a penalty",
+                "out-of-range",
             )
         U_DD, values, Vt_EE = torch.linalg.svd(whitening["xx"] @ moments.covariance("xy") @ whitening["yy"])
         source_DC, target_EC = whitening["xx"] @ U_DD[:, :count], whitening["yy"] @ Vt_EE.T[:, :count]

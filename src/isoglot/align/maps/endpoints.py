@@ -53,11 +53,7 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
         ConfigError: They belong to another encoder, language or layer, or are already mapped.
     """
     if header.get("mapped"):
-        raise ConfigError(
-            "these vectors are mapped already",
-            remedy="use the output of isoglot encode",
-            code="config.not-supported",
-        )
+        raise ConfigError("these vectors are mapped already", "use the output of isoglot encode", "not-supported")
     ends = _ends(mapping)
     found = MapEndpoint(header.get("encoder_sha256"), header.get("language"), layer)
     wrong = _difference(ends[side], found)
@@ -70,9 +66,7 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
     if _difference(ends[other], found) is None:
         remedy = f"use them as its {other}"
     raise ConfigError(
-        f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}",
-        remedy=remedy,
-        code="config.other-encoder",
+        f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}", remedy, "other-encoder"
     )
 
 

@@ -124,9 +124,7 @@ class GeneralizedProcrustes(Estimator):
                 total += float((mapped[a] * mapped[b]).sum(dim=1)[both_N].sum())
                 count += int(both_N.sum())
         if not count:
-            raise InputError(
-                "no item occurs in two spaces", remedy="give items that some spaces share", code="input.no-match"
-            )
+            raise InputError("no item occurs in two spaces", "give items that some spaces share", "no-match")
         return total / count
 
     def _map(self, language: str | int) -> torch.Tensor:
@@ -135,9 +133,7 @@ class GeneralizedProcrustes(Estimator):
             return to_tensor(self.maps_)[language]
         if language not in self.languages_:
             raise ConfigError(
-                f"unknown language {shown(language)}",
-                remedy=nearest_name(str(language), self.languages_),
-                code="config.unknown-name",
+                f"unknown language {shown(language)}", nearest_name(str(language), self.languages_), "unknown-name"
             )
         return to_tensor(self.maps_)[self.languages_.index(str(language))]
 
@@ -177,9 +173,7 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
         name = max(shared, key=lambda each: shared[each])
         if not shared[name]:
             raise InputError(
-                f"{name} shares no item with {', '.join(maps)}",
-                remedy="remove it, or give shared items",
-                code="input.no-match",
+                f"{name} shares no item with {', '.join(maps)}", "remove it, or give shared items", "no-match"
             )
         done = {each: rows[each] for each in maps}
         both_N1 = (present[name] & covered_N)[:, None]
@@ -198,7 +192,7 @@ def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matr
     """Spaces by name, their rows in float64, and their masks; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:
-        raise InputError(f"only {len(given)} space", remedy="give at least two", code="input.too-few")
+        raise InputError(f"only {len(given)} space", "give at least two", "too-few")
     present = _masks(given, masks)
     rows = {name: _rows(matrix, name, present[name]) for name, matrix in given.items()}
     _check_shapes(rows)
@@ -215,9 +209,7 @@ def _named(spaces: Spaces, what: str) -> dict[str, Array]:
         return dict(spaces)
     if isinstance(spaces, Sequence):
         return {str(place): matrix for place, matrix in enumerate(spaces)}
-    raise InputError(
-        f"{what} are a {type(spaces).__name__}", remedy="give a dict by name, or a list", code="input.type"
-    )
+    raise InputError(f"{what} are a {type(spaces).__name__}", "give a dict by name, or a list", "type")
 
 
 def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
@@ -226,20 +218,18 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
     named = _named(masks, "masks")
     if named.keys() != given.keys():
         raise InputError(
-            f"masks for {', '.join(named)}, spaces {', '.join(given)}",
-            remedy="give one mask per space",
-            code="input.row-count",
+            f"masks for {', '.join(named)}, spaces {', '.join(given)}", "give one mask per space", "row-count"
         )
     found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
     for name, mask_N in found.items():
         if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
             raise InputError(
                 f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
-                remedy=f"give {len(given[name])} booleans, one per row",
-                code="input.type",
+                f"give {len(given[name])} booleans, one per row",
+                "type",
             )
         if not mask_N.any():
-            raise InputError(f"{name} has no items", remedy="remove it", code="input.empty")
+            raise InputError(f"{name} has no items", "remove it", "empty")
     return found
 
 
@@ -263,8 +253,8 @@ def _check_shapes(rows: Matrices) -> None:
             if other_ND.shape[axis] != matrix_ND.shape[axis]:
                 raise InputError(
                     f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
-                    remedy="give the same items in every space"
+                    "give the same items in every space"
                     if axis == 0
                     else "give spaces with the same number of columns",
-                    code="input.shape",
+                    "shape",
                 )

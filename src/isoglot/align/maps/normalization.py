@@ -92,8 +92,8 @@ class IterativeNormalization(Step):
             if lengths_N.min() < 1e-9:
                 raise InputError(
                     f"row {int(lengths_N.argmin())} of X equals the mean, so that it has no direction",
-                    remedy="give more distinct rows" if len(rows_ND) < 3 else "remove it",
-                    code="input.zero-row",
+                    "give more distinct rows" if len(rows_ND) < 3 else "remove it",
+                    "zero-row",
                 )
             residual = float((lengths_N - 1).abs().max())
         return {"means_": torch.stack(means), "rounds_": len(means), "residual_": residual}
@@ -150,8 +150,8 @@ class Whiten(Step):
         if found < width:
             raise InputError(
                 f"{len(rows_ND)} rows of X span {found} of {width} directions",
-                remedy="give more rows, or a penalty",
-                code="input.too-few",
+                "give more rows, or a penalty",
+                "too-few",
             )
         values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
         values_D, vectors_DD = values_D.flip(0), vectors_DD.flip(1)

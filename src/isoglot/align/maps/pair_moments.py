@@ -50,8 +50,8 @@ class PairMoments(StreamingMoments[str]):
             before = " and ".join(map(str, self.scatters["x", "y"].shape))
             raise InputError(
                 f"X and Y have {x_ND.shape[1]} and {y_NE.shape[1]} columns, and {before} in earlier batches",
-                remedy="use one object for each pair of spaces",
-                code="input.shape",
+                "use one object for each pair of spaces",
+                "shape",
             )
         for start in range(0, len(x_ND), BLOCK):
             rows = slice(start, start + BLOCK)
@@ -70,7 +70,7 @@ class PairMoments(StreamingMoments[str]):
 
     def _check_rows(self) -> None:
         if not self.count:
-            raise InputError("there are no rows yet", remedy="call update first", code="input.empty")
+            raise InputError("there are no rows yet", "call update first", "empty")
 
 
 def moments_of_pairs(rows_ND: torch.Tensor, others_ME: torch.Tensor, pairs_P2: torch.Tensor) -> PairMoments:

@@ -285,8 +285,8 @@ class SelfLearning(LearnedMap):
             if found < width and self.final == "reweighted":
                 raise InputError(
                     f"the induced pairs span {found} of {width} directions of {name[0].upper()}",
-                    remedy="give more rows, or choose final='orthogonal'",
-                    code="input.too-few",
+                    "give more rows, or choose final='orthogonal'",
+                    "too-few",
                 )
             final = final if found == width else "orthogonal"
         if final != "orthogonal":

@@ -127,13 +127,13 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
         if blank is not None:
             raise InputError(
                 f"line {number} has no {blank} sentence",
-                remedy="remove the line in both languages",
-                code="input.malformed-line",
+                "remove the line in both languages",
+                "malformed-line",
                 file=place,
             )
         pairs.append(pair)
     if not pairs:
-        raise InputError("no sentences", remedy="give one per line", code="input.empty", file=_first(files))
+        raise InputError("no sentences", "give one per line", "empty", file=_first(files))
     return pairs
 
 
@@ -179,8 +179,8 @@ def _check_links(
     if len(found) != rows:
         raise InputError(
             f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",
-            remedy="give one line of links, even a blank one, for each pair",
-            code="input.line-count",
+            "give one line of links, even a blank one, for each pair",
+            "line-count",
             file=path,
         )
     for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
@@ -190,8 +190,8 @@ def _check_links(
                     raise InputError(
                         f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
                         f"{_first(files)}:{line + _header(files)}",
-                        remedy="positions count from 0, and words are separated by spaces",
-                        code="input.out-of-range",
+                        "positions count from 0, and words are separated by spaces",
+                        "out-of-range",
                         file=path,
                         line=line,
                     )

@@ -176,8 +176,8 @@ class EncoderAligner:
         if encoder_hash(encoder) != about["encoder_sha256"]:
             raise ConfigError(
                 f"{found.file} was fitted on another encoder",
-                remedy=f"use {shown(about['model'])}, or fit a new aligner",
-                code="config.other-encoder",
+                f"use {shown(about['model'])}, or fit a new aligner",
+                "other-encoder",
             )
         means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))
         return cls(
@@ -227,8 +227,8 @@ def fit_encoder_aligner(
     if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
         raise ConfigError(
             f"there is no layer {config.layer}",
-            remedy=f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
-            code="config.unknown-layer",
+            f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
+            "unknown-layer",
         )
     way = default_settings(config, encoder.depth) if gold is None else None
     counts = PairCounts()

@@ -59,13 +59,13 @@ class PairCounts:
         """
         remedy = "give sentences with their translations"
         if not self.pairs:
-            raise InputError("no sentence pairs", remedy=remedy, code="input.empty")
+            raise InputError("no sentence pairs", remedy, "empty")
         if not self.used:
             raise InputError(
                 f"none of {self.pairs} sentence pairs can be aligned: {self.blank} blank, {self.one_sided} one-sided, "
                 f"{self.overlong} over {longest} words",
-                remedy=remedy,
-                code="input.no-match",
+                remedy,
+                "no-match",
             )
 
     def facts(self) -> dict[str, int]:

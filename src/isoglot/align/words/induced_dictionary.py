@@ -87,8 +87,8 @@ def induce_dictionary(
     if not len(source) == len(target) == len(links):
         raise InputError(
             f"{len(source)} source sentences, {len(target)} target sentences and links of {len(links)}",
-            remedy="give as many of each",
-            code="input.row-count",
+            "give as many of each",
+            "row-count",
         )
     sides = [_cased(side, config.case) for side in (source, target)]
     joint: Counter[tuple[str, str]] = Counter()
@@ -98,8 +98,8 @@ def induce_dictionary(
         except IndexError:
             raise InputError(
                 f"a link of sentence pair {number} points past its {len(one)} and {len(other)} words",
-                remedy="positions count from 0; were the links made from these words?",
-                code="input.out-of-range",
+                "positions count from 0; were the links made from these words?",
+                "out-of-range",
             ) from None
     return _kept(joint, config)
 

@@ -249,8 +249,8 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
         if len(kind) != len(pairs):
             raise InputError(
                 f"{len(kind)} line{'s' * (len(kind) != 1)} of gold links for {len(pairs)} sentence pairs",
-                remedy="give one line of links, even a blank one, for each pair",
-                code="input.line-count",
+                "give one line of links, even a blank one, for each pair",
+                "line-count",
             )
         for number, (pair, links) in enumerate(zip(pairs, kind, strict=True), start=1):
             m, n = map(len, pair)
@@ -258,11 +258,11 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
                 if i >= m or j >= n:
                     raise InputError(
                         f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words",
-                        remedy="positions count from 0; were the links made from these words?",
-                        code="input.out-of-range",
+                        "positions count from 0; were the links made from these words?",
+                        "out-of-range",
                     )
     if not any(gold):
-        raise InputError("no gold links to choose by", remedy="give sentences that have some", code="input.empty")
+        raise InputError("no gold links to choose by", "give sentences that have some", "empty")
 
 
 def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
@@ -274,8 +274,8 @@ def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
     if config.layer == "auto" and depth:
         raise ConfigError(
             "choosing a layer needs sentences with gold links, and there are none",
-            remedy=f"give a development set with gold links, or name a layer from 0 to {depth}",
-            code="config.missing-data",
+            f"give a development set with gold links, or name a layer from 0 to {depth}",
+            "missing-data",
         )
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
     threshold = 0.15 if config.threshold == "auto" else config.threshold

@@ -80,8 +80,8 @@ def score_links(
         if gold is not None and len(gold) != len(found):
             raise InputError(
                 f"links of {len(found)} sentence pairs, {name} gold of {len(gold)}",
-                remedy="give one line for each pair, even a blank one",
-                code="input.row-count",
+                "give one line for each pair, even a blank one",
+                "row-count",
             )
     links = sures = hit_sure = hit_possible = 0
     for number, given in enumerate(found):

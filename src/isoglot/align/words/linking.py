@@ -209,8 +209,8 @@ def open_aligner(
     if found.languages not in (None, languages):
         raise ConfigError(
             f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
-            remedy="name the languages in the aligner's order, or train one",
-            code="config.other-language",
+            "name the languages in the aligner's order, or train one",
+            "other-language",
         )
     return found
 

@@ -227,9 +227,7 @@ def train_aligner(
     del usable
     for word in (*source_words.numbers, *target_words.numbers):
         if "\n" in word:  # separates words in the file
-            raise InputError(
-                f"the word {shown(word)} has a line break", remedy="split the text there", code="input.malformed-line"
-            )
+            raise InputError(f"the word {shown(word)} has a line break", "split the text there", "malformed-line")
     types = len(source_words), len(target_words)
     trainers = [
         DirectionTrainer(bitext, types if backward else types[::-1], backward=backward, config=config)
@@ -309,10 +307,7 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
         raise InputError(
-            f"a word aligner of kind {found}, not {kind}",
-            remedy="open it by its kind",
-            code="input.unknown-format",
-            file=file,
+            f"a word aligner of kind {found}, not {kind}", "open it by its kind", "unknown-format", file=file
         )
     return AlignerFile(file, found, about, arrays)
 
@@ -340,9 +335,7 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         return EncoderAligner.of_file(found, encoder, device=device)
     if model is not None:
         raise ConfigError(
-            f"{found.file} was learned from bitext and has no model",
-            remedy="leave the model out",
-            code="config.not-supported",
+            f"{found.file} was learned from bitext and has no model", "leave the model out", "not-supported"
         )
     return WordAligner.of_file(found)
 

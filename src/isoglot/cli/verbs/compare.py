@@ -103,8 +103,8 @@ class Sentences:
         if len(codes) != 2:
             raise ConfigError(
                 f"--parallel names {', '.join(codes)}",
-                remedy="name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt",
-                code="config.other-language",
+                "name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt",
+                "other-language",
             )
         pairs = list(zip(*(sets[0].sentences[code] for code in codes), strict=True))
         check_count(len(pairs), measures)

@@ -105,7 +105,7 @@ def encode(
     if text is None or dictionary:
         problem = "--text is missing" if text is None else "--dictionary is for --pool embeddings"
         remedy = "name a text, one sentence per line, or choose --pool embeddings"
-        raise ConfigError(problem, remedy=remedy, code="config.missing-option")
+        raise ConfigError(problem, remedy, "missing-option")
     options |= {"layers": chosen, "pool": pool, "words": words, "resume": resume}
     with output.resumable(out if out.suffix != ".vec" and words is None else None):
         encoder = load_encoder(model, device=device)
@@ -120,7 +120,7 @@ def _refuse(**given: object) -> None:
     for name, value in given.items():
         if value:
             problem = f"--{name.replace('_', '-')} and --pool embeddings exclude each other"
-            raise ConfigError(problem, remedy="leave it out", code="config.conflicting-options")
+            raise ConfigError(problem, "leave it out", "conflicting-options")
 
 
 def _asked_words(words: Path | None, dictionary: list[str] | None, lang: str | None) -> list[str] | None:
@@ -132,13 +132,13 @@ def _asked_words(words: Path | None, dictionary: list[str] | None, lang: str | N
         return None if words is None else read_words(words)
     if words is not None:
         problem = "--words and --dictionary exclude each other"
-        raise ConfigError(problem, remedy="give one of them", code="config.conflicting-options")
+        raise ConfigError(problem, "give one of them", "conflicting-options")
     asked = []
     for pair, entries in read_dictionaries(parse_pairs(dictionary)).items():
         code = None if lang is None else language_code(lang)
         if code not in pair:
             problem = f"--dictionary is of {' and '.join(pair)}, --lang {shown(lang)}"
-            raise ConfigError(problem, remedy=f"give --lang {pair[0]}", code="config.other-language")
+            raise ConfigError(problem, f"give --lang {pair[0]}", "other-language")
         asked += [entry.source if code == pair[0] else entry.target for entry in entries]
     return list(dict.fromkeys(asked))
 

@@ -58,7 +58,7 @@ def export(
     for option, value in {"--means": means, "--step": step, "--lang": lang}.items():
         if value is not None and (option == "--lang") != (layout == "hf"):
             remedy = f"leave it out, or add --format {other}"
-            raise ConfigError(f"{option} is for --format {other}", remedy=remedy, code="config.conflicting-options")
+            raise ConfigError(f"{option} is for --format {other}", remedy, "conflicting-options")
     encoder = load_native_encoder(model, device="cpu")
     if layout == "hf":
         _to_hf(output, encoder, folder, lang)
@@ -98,7 +98,7 @@ def _to_packed(
     if step is not None and index.get("form") == "packed":
         problem = f"--step {step:g}, and {model} is packed already: its weights stay what they are"
         remedy = "leave it out, or export the encoder it was packed from"
-        raise ConfigError(problem, remedy=remedy, code="config.conflicting-options")
+        raise ConfigError(problem, remedy, "conflicting-options")
     known = own_known(model) if means is None else read_known(means)
     found = export_packed(encoder, folder, known=known, about=index.get("about", {}), step=step)
     languages = [] if known is None else list(known[0].languages)

@@ -90,7 +90,7 @@ def pretrain(
         shards, vocabulary = text.open()
         if out is None:
             remedy = "name a folder for the run: --out runs/first"
-            raise ConfigError("--out is missing", remedy=remedy, code="config.missing-option")
+            raise ConfigError("--out is missing", remedy, "missing-option")
         dictionaries = read_dictionaries(parse_pairs(dictionary or []))
         files = one_each(parallel, "--parallel") if parallel else {}
     with output.resumable(out):
@@ -120,7 +120,7 @@ def _config(recipe: str | None, budget: str | None, plan: str | None, settings: 
 
     if recipe is None:
         remedy = "name one, such as micro; isoglot pretrain --list shows all"
-        raise ConfigError("RECIPE is missing", remedy=remedy, code="config.missing-option")
+        raise ConfigError("RECIPE is missing", remedy, "missing-option")
     values: dict[str, object] = {"seed": seed}
     if budget is not None:
         parse_budget(budget)

@@ -78,9 +78,7 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
     if len(studies) == 1:
         return write_page(studies[0], out)
     if out is None:
-        raise ConfigError(
-            "the page of several studies needs a folder", remedy="name it: --out DIR", code="config.missing-option"
-        )
+        raise ConfigError("the page of several studies needs a folder", "name it: --out DIR", "missing-option")
     return studies_page(studies, facts=page_facts()).write(out)[0]
 
 

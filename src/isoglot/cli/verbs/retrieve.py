@@ -123,9 +123,7 @@ class VectorOptions:
         """The two files, None for a model; half of a pair and options of a model beside them are refused."""
         if self.source is None or self.target is None:
             if self.source != self.target:
-                raise ConfigError(
-                    "--source and --target go together", remedy="give both, or a MODEL", code="config.missing-option"
-                )
+                raise ConfigError("--source and --target go together", "give both, or a MODEL", "missing-option")
             return None
         refuse_beside(of_model, "--source FILE", remedy="give vectors, or a model")
         return self.source, self.target
@@ -394,11 +392,7 @@ def words(
 def _one_dictionary(values: list[str]) -> tuple[Path, str | None]:
     """The file of the one dictionary that vectors are scored by, and its source language if it is named."""
     if len(values) > 1:
-        raise ConfigError(
-            "two files of vectors have one dictionary",
-            remedy="give --dictionary once",
-            code="config.conflicting-options",
-        )
+        raise ConfigError("two files of vectors have one dictionary", "give --dictionary once", "conflicting-options")
     if is_path(values[0]):
         return Path(values[0]).expanduser(), None
     ((pair, (path, *_)),) = parse_pairs(values).items()

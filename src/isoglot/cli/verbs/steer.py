@@ -218,7 +218,7 @@ def fit(
 
     if text and langs:
         remedy = "leave it out: --text names languages"
-        raise ConfigError("--langs chooses from the built-in text", remedy=remedy, code="config.conflicting-options")
+        raise ConfigError("--langs chooses from the built-in text", remedy, "conflicting-options")
     numbers = parse_layers(layers)
     texts = first_sentences(parse_named(text), sentences or FILE_SENTENCES) if text else None
     encoder = load_encoder(model, device=device)
@@ -303,7 +303,7 @@ def translate(
     codes = language_code(source), language_code(target)
     if parallel and (text is not None or file is not None):
         remedy = "give one of them"
-        raise ConfigError("a text and --parallel together", remedy=remedy, code="config.conflicting-options")
+        raise ConfigError("a text and --parallel together", remedy, "conflicting-options")
     if parallel:
         sets = read_sets(parallel, langs, sentences, pairs=config.options.protocol.reads == "pairs")
         given: DirectedSentences = sentences_between(sets, *codes)
@@ -378,7 +378,7 @@ def sweep(
 
     if save_choice and shifting.means is None:
         remedy = "name the folder that isoglot steer fit wrote"
-        raise ConfigError("--save-choice without --means", remedy=remedy, code="config.missing-option")
+        raise ConfigError("--save-choice without --means", remedy, "missing-option")
     config = scoring.config(model, shifting, seed, builtin=not parallel)
     numbers, pairs = parse_layers(layers), config.options.protocol.reads == "pairs"
     sets = read_sets(parallel, langs, sentences or FILE_SENTENCES, pairs=pairs) if parallel else []
@@ -448,7 +448,7 @@ def erase(
     given = read_sets(parallel, langs, count) if parallel else []
     if len(given) > 1:
         remedy = "choose one language beside English: --langs de"
-        raise ConfigError("several sets of sentences", remedy=remedy, code="config.conflicting-options")
+        raise ConfigError("several sets of sentences", remedy, "conflicting-options")
     encoder = load_encoder(model, device=device)
     given = given or [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=seed)]
 
@@ -483,7 +483,7 @@ def _read_text(text: str | None, file: Path | None) -> list[str]:
     typed = text is not None and text != "-"
     if typed and file is not None:
         remedy = "give one of them"
-        raise ConfigError("TEXT and --text are both given", remedy=remedy, code="config.conflicting-options")
+        raise ConfigError("TEXT and --text are both given", remedy, "conflicting-options")
     where = "the text" if typed else "standard input"
     if file is not None:
         check_as_written(file)
@@ -497,11 +497,11 @@ def _read_text(text: str | None, file: Path | None) -> list[str]:
             typed_at = f"character {error.start + 1} cannot be read" if isinstance(error, UnicodeEncodeError) else ""
             why = typed_at or getattr(error, "reason", "")
             remedy = "convert it, as with iconv"
-            raise InputError(f"{where} is not UTF-8: {why}", remedy=remedy, code="input.not-utf8") from error
+            raise InputError(f"{where} is not UTF-8: {why}", remedy, "not-utf8") from error
     else:
         remedy = f"write it in quotes: isoglot steer translate {chr(34)}Yes.{chr(34)} --from en --to de"
-        raise ConfigError("no text to translate", remedy=remedy, code="config.missing-option")
+        raise ConfigError("no text to translate", remedy, "missing-option")
     found = [line.strip() for line in lines if line.strip()]
     if not found:
-        raise InputError(f"{where} is empty", remedy="give at least one sentence, one a line", code="input.empty")
+        raise InputError(f"{where} is empty", "give at least one sentence, one a line", "empty")
     return found

@@ -188,15 +188,13 @@ def overlap(
 
     if remove and out is None:
         raise ConfigError(
-            "--remove writes text, and there is no --out",
-            remedy="name a folder: --out without/",
-            code="config.missing-option",
+            "--remove writes text, and there is no --out", "name a folder: --out without/", "missing-option"
         )
     tests = parse_named(test, "--test")
     job = _Job(texts, out, output, inputs=[path for paths in tests.values() for path in paths], writes=remove)
     for code in sorted(set(tests) - set(job.files)):
         remedy = f"give --text {code}=file.txt as well"
-        raise ConfigError(f"--test {code}=… has no text", remedy=remedy, code="config.missing-data")
+        raise ConfigError(f"--test {code}=… has no text", remedy, "missing-data")
     chosen = None if layout == "auto" else layout
     given = columns.split(",") if columns else None
 
@@ -323,7 +321,7 @@ class _Job:
             for name, used in [(path.name, [path]) for path in paths] if self.by_file else [(code + ending, paths)]:
                 if name in found:
                     remedy = "do them one at a time, into folders of their own"
-                    raise ConfigError(f"two files are named {name}", remedy=remedy, code="config.duplicate")
+                    raise ConfigError(f"two files are named {name}", remedy, "duplicate")
                 found[name] = code, used
         return found
 

@@ -252,10 +252,10 @@ class Mapping:
             code, equals, where = (part.strip() for part in value.partition("="))
             if not equals or not code or not where:
                 problem, remedy = f"--other {shown(value)} is not language=model", "write it as --other de=MODEL"
-                raise ConfigError(problem, remedy=remedy, code="config.malformed-option")
+                raise ConfigError(problem, remedy, "malformed-option")
             if language_code(code) in found:
                 problem = f"--other {shown(value)}: {code} has a model already"
-                raise ConfigError(problem, remedy="name one for each", code="config.duplicate")
+                raise ConfigError(problem, "name one for each", "duplicate")
             found[language_code(code)] = where
         return found
 
@@ -263,7 +263,7 @@ class Mapping:
         """Folders of given maps, by models and language."""
         if self.bilingual_maps and self.bilingual is None:
             problem, remedy = "--bilingual-maps without --bilingual", "name the model they belong to"
-            raise ConfigError(problem, remedy=remedy, code="config.missing-option")
+            raise ConfigError(problem, remedy, "missing-option")
         found = {}
         for name, option, values in (
             ("monolingual", "--maps", self.maps),
@@ -272,7 +272,7 @@ class Mapping:
             found[name] = one_each(values, option) if values else {}
             for code in set(found[name]) - set(others):
                 problem, remedy = f"{option} {code}: no model reads {code}", f"name it: --other {code}=MODEL"
-                raise ConfigError(problem, remedy=remedy, code="config.other-language")
+                raise ConfigError(problem, remedy, "other-language")
         return found
 
     def config(self, seed: int) -> AlignConfig:
@@ -399,7 +399,7 @@ class Shifting:
         from isoglot.transfer.shift_protocol import GRID, checked_alphas
 
         if self.grid is not None and self.alpha != "dev":
-            raise ConfigError("--grid is for --alpha dev", remedy="leave it out", code="config.conflicting-options")
+            raise ConfigError("--grid is for --alpha dev", "leave it out", "conflicting-options")
         if self.alpha == "rule" or (self.alpha == "dev" and self.grid is None):
             return ("rule" if self.alpha == "rule" else "dev"), GRID
         choose: Choose = "dev" if self.alpha == "dev" else "given"
@@ -411,13 +411,13 @@ class Shifting:
                 raise
             remedy = f"write {'dev, rule or ' * (choose == 'given')}numbers such as 0.5,1,2"
             problem = f"{option} {shown(text)} is not a list of numbers"
-            raise ConfigError(problem, remedy=remedy, code="config.malformed-option") from None
+            raise ConfigError(problem, remedy, "malformed-option") from None
 
     def check(self) -> None:
         """Refuse means and text to learn them from."""
         if self.means is not None and (self.text or self.learn_from):
             problem, remedy = "--means and text to learn them from", "give one of --means and --text"
-            raise ConfigError(problem, remedy=remedy, code="config.conflicting-options")
+            raise ConfigError(problem, remedy, "conflicting-options")
 
 
 @verb(app, "shift", example="transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt")
@@ -527,7 +527,7 @@ def predict(
 
     if (text is None) == (file is None):
         problem = "there is no text" if text is None else "TEXT and --text are both given"
-        raise ConfigError(problem, remedy="give one of TEXT and --text", code="config.missing-option")
+        raise ConfigError(problem, "give one of TEXT and --text", "missing-option")
     if task is not None:
         load_task_file(task)
     with of_task_file(task):

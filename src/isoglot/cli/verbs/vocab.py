@@ -102,15 +102,11 @@ class Graded:
         first, _, last = (self.band or "0-0").partition("-")
         if self.keep is None and (self.band or self.dictionary):
             raise ConfigError(
-                "--band and --dictionary belong to --keep",
-                remedy="say what to keep, or leave them out",
-                code="config.conflicting-options",
+                "--band and --dictionary belong to --keep", "say what to keep, or leave them out", "conflicting-options"
             )
         if not (first.isdecimal() and last.isdecimal()):
             remedy = "write it as --band 1-1000"
-            raise ConfigError(
-                f"--band {shown(self.band)} is not first-last", remedy=remedy, code="config.malformed-option"
-            )
+            raise ConfigError(f"--band {shown(self.band)} is not first-last", remedy, "malformed-option")
         if self.keep is None:
             return None
         ranks = (int(first), int(last)) if self.band else None
@@ -156,8 +152,8 @@ def train(
     if is_stored(out / INDEX):
         raise ConfigError(
             f"{out} holds a vocabulary already, and what was made with it would not fit another",
-            remedy="name another --out, or delete the folder",
-            code="config.run-exists",
+            "name another --out, or delete the folder",
+            "run-exists",
         )
     with recorded(out, (path for paths in texts.values() for path in paths), seed=config.seed) as run:
         vocabulary = train_vocabulary(texts, config, progress=output.progress)
@@ -187,7 +183,7 @@ def inspect(
 
     if (folder is None) == (vocab is None):
         problem = "no vocabulary is named" if folder is None else "VOCAB and --vocab are both given"
-        raise ConfigError(problem, remedy="give one: isoglot vocab inspect isoglot-mini", code="config.missing-option")
+        raise ConfigError(problem, "give one: isoglot vocab inspect isoglot-mini", "missing-option")
     vocabulary = open_vocabulary(folder or vocab or "")
     facts, parts = vocabulary.facts(), [_vocabulary_shown(vocabulary)]
     if encode is not None:
@@ -348,9 +344,7 @@ def anchors(
     from isoglot.vocab.anchors import anchor_report, count_shards, count_tokens
 
     if shards and text:
-        raise ConfigError(
-            "--shards and --text together", remedy="count in the one or in the other", code="config.conflicting-options"
-        )
+        raise ConfigError("--shards and --text together", "count in the one or in the other", "conflicting-options")
     vocabulary, counts = open_vocabulary(vocab), None
     if text:
         named = parse_named(text)

@@ -76,11 +76,7 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
         InputError: The rows are invalid, or those of one side are all equal.
     """
     if not 0 < kept <= 1:
-        raise ConfigError(
-            f"kept = {kept} is not in (0, 1]",
-            remedy=f"give a number up to 1, such as {KEPT}",
-            code="config.invalid-value",
-        )
+        raise ConfigError(f"kept = {kept} is not in (0, 1]", f"give a number up to 1, such as {KEPT}", "invalid-value")
     bases = []
     for basis in bases_of(X, Y):
         share_R = basis.spread_R.square().cumsum(dim=0) / basis.spread_R.square().sum()
@@ -179,8 +175,8 @@ def anc(X: Array, Y: Array) -> float:
     if X_ND.shape[1] != Y_ND.shape[1]:
         raise InputError(
             f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
-            remedy="give two spaces of the same neurons, or use a measure that allows different columns, such as cka",
-            code="input.shape",
+            "give two spaces of the same neurons, or use a measure that allows different columns, such as cka",
+            "shape",
         )
     refuse_equal_rows(X_ND, "X")
     refuse_equal_rows(Y_ND, "Y")

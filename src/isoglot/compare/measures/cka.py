@@ -161,9 +161,7 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
     """
     if not 0 < bandwidth < float("inf"):
         raise ConfigError(
-            f"bandwidth = {bandwidth} is not positive",
-            remedy=f"set a positive number, such as {BANDWIDTH}",
-            code="config.invalid-value",
+            f"bandwidth = {bandwidth} is not positive", f"set a positive number, such as {BANDWIDTH}", "invalid-value"
         )
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):

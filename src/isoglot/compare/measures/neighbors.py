@@ -109,8 +109,8 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
     if len(rows_ND) < k + 2:
         raise InputError(
             f"{len(rows_ND)} items are too few for {k} neighbors",
-            remedy=f"give at least {k + 2} items, or a smaller k",
-            code="input.too-few",
+            f"give at least {k + 2} items, or a smaller k",
+            "too-few",
         )
     refuse_equal_rows(rows_ND, name)
     refuse_zeros(rows_ND, name)
@@ -157,9 +157,7 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float
     """
     if not 0 < energy <= 1:
         raise ConfigError(
-            f"energy = {energy} is not in (0, 1]",
-            remedy=f"give a number up to 1, such as {ENERGY}",
-            code="config.invalid-value",
+            f"energy = {energy} is not in (0, 1]", f"give a number up to 1, such as {ENERGY}", "invalid-value"
         )
     own_N, other_N = (
         laplacian_spectrum(nearest_others(rows_ND, k, name)) for name, rows_ND in zip("XY", paired(X, Y), strict=True)

@@ -34,11 +34,7 @@ def paired(X: Array, Y: Array) -> tuple[torch.Tensor, torch.Tensor]:
     """
     X_ND, Y_NE = take_same_rows(X, Y)
     if len(X_ND) < FEWEST_ROWS:
-        raise InputError(
-            f"{counted(len(X_ND), 'rows')} to compare",
-            remedy=f"give at least {FEWEST_ROWS} items",
-            code="input.too-few",
-        )
+        raise InputError(f"{counted(len(X_ND), 'rows')} to compare", f"give at least {FEWEST_ROWS} items", "too-few")
     return exact(X_ND), exact(Y_NE).to(X_ND.device)
 
 
@@ -68,9 +64,7 @@ def refuse_equal_rows(X_ND: torch.Tensor, name: str) -> None:
         InputError: All rows are equal.
     """
     if bool((X_ND[0] == X_ND).all()):
-        raise InputError(
-            f"all {len(X_ND)} rows of {name} are equal", remedy="give items that differ", code="input.constant"
-        )
+        raise InputError(f"all {len(X_ND)} rows of {name} are equal", "give items that differ", "constant")
 
 
 def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
@@ -80,11 +74,7 @@ def refuse_vanished(left: float, size: float, name: str, share: float) -> None:
         InputError: It does not.
     """
     if left <= share * size:
-        raise InputError(
-            f"{name} has no similarities left after centering",
-            remedy="give more distinct items",
-            code="input.constant",
-        )
+        raise InputError(f"{name} has no similarities left after centering", "give more distinct items", "constant")
 
 
 def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
@@ -95,7 +85,7 @@ def unit_norm(X_ND: torch.Tensor, name: str) -> torch.Tensor:
     """
     X_ND = in_range(X_ND)
     if not bool(X_ND.any()):
-        raise InputError(f"{name} is all zeros", remedy="give items that differ", code="input.zero-row")
+        raise InputError(f"{name} is all zeros", "give items that differ", "zero-row")
     return _of_norm_1(X_ND)
 
 
@@ -144,11 +134,7 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
     N, D = given_ND.shape
     most = max(min(N - 1, D) - 1, 0)
     if not 0 <= k <= most:
-        raise ConfigError(
-            f"{k} top components of {N} rows with {D} columns",
-            remedy=f"remove 0 to {most}",
-            code="config.invalid-value",
-        )
+        raise ConfigError(f"{k} top components of {N} rows with {D} columns", f"remove 0 to {most}", "invalid-value")
     if k == 0:
         return X
     X_ND = exact(given_ND)

@@ -73,9 +73,7 @@ class RankedPairs:
         own_P -= own_P.mean()
         if not bool(own_P.any()):
             raise InputError(
-                f"all pairs of rows of {name} are equally dissimilar",
-                remedy="give more items, or more columns",
-                code="input.constant",
+                f"all pairs of rows of {name} are equally dissimilar", "give more items, or more columns", "constant"
             )
         ranks_P = torch.zeros(items_2P.shape[1], dtype=torch.float64, device=sorted_P.device)
         ranks_P[pairs_P] = own_P / own_P.norm()
@@ -121,8 +119,8 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
     if bool(flat_N.any()):
         raise InputError(
             f"row {int(flat_N.nonzero()[0])} of {name} is constant and has no correlation",
-            remedy="remove it and the row it is paired with (rows count from 0)",
-            code="input.zero-row",
+            "remove it and the row it is paired with (rows count from 0)",
+            "zero-row",
         )
     level_ND = unit(level_ND)
     even_ND = unit(level_ND - level_ND.mean(dim=1, keepdim=True))

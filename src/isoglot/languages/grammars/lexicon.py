@@ -33,8 +33,8 @@ def read_table(folder: str, name: str) -> list[dict[str, str]]:
         if len(cells) != len(columns):
             raise InputError(
                 f"{len(cells)} columns where the first line has {len(columns)}",
-                remedy="separate the columns with one tab each",
-                code="input.column-count",
+                "separate the columns with one tab each",
+                "column-count",
                 file=str(path),
                 line=number,
             )

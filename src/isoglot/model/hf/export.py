@@ -80,8 +80,8 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
     if not known:
         raise StorageError(
             "the folder is not empty and not an earlier export",
-            remedy="name a new folder or an empty one",
-            code="storage.not-replaceable",
+            "name a new folder or an empty one",
+            "not-replaceable",
             file=folder,
         )
     return target
@@ -160,8 +160,8 @@ def hf_family(config: EncoderConfig) -> Family:
         reasons.append(f"{', '.join(differ)} is not supported by {_TITLES[family].upper()}")
     raise ConfigError(
         f"Hugging Face has no counterpart of this encoder ({'; '.join(reasons)})",
-        remedy="export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
-        code="config.not-supported",
+        "export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
+        "not-supported",
     )
 
 
@@ -172,8 +172,8 @@ def _checked(config: EncoderConfig, language: str | None) -> str | None:
         named = "none is named" if language is None else f"none for {shown(language)}"
         raise ConfigError(
             f"the encoder has private parts and {named}: one language's view can be exported",
-            remedy=f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
-            code="config.not-supported",
+            f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
+            "not-supported",
         )
     return code
 

@@ -192,9 +192,7 @@ class HookedEncoder(EncoderLike, nn.Module):
             found = given[0] if given else named.get("input_ids")
             if not isinstance(found, torch.Tensor):
                 raise ConfigError(
-                    "an edited encoder was called without ids",
-                    remedy="pass ids, not embeddings",
-                    code="config.not-supported",
+                    "an edited encoder was called without ids", "pass ids, not embeddings", "not-supported"
                 )
             ids[:] = [found]
 
@@ -296,9 +294,7 @@ class HookedEncoder(EncoderLike, nn.Module):
                 states = _hidden_states(self._base, inputs)
         except Exception as error:  # a model from elsewhere may raise anything
             raise ConfigError(
-                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})",
-                remedy=_REMEDY,
-                code="config.not-supported",
+                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", _REMEDY, "not-supported"
             ) from error
         self._width = states[0].shape[-1]
         choices = [
@@ -319,9 +315,7 @@ class HookedEncoder(EncoderLike, nn.Module):
                 chosen[layer] += 1
         layer = next(n for n, at in enumerate(chosen) if at >= min(len(choices[n]), _TRIED))
         raise ConfigError(
-            f"the output of layer {layer} of {name} cannot be read and replaced",
-            remedy=_REMEDY,
-            code="config.not-supported",
+            f"the output of layer {layer} of {name} cannot be read and replaced", _REMEDY, "not-supported"
         )
 
     def _probe(self, ids_BT: torch.Tensor) -> dict[str, torch.Tensor]:

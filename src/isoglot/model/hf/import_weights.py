@@ -147,8 +147,8 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
     if unsupported:
         raise ConfigError(
             f"the model cannot be imported: {', '.join(unsupported)}",
-            remedy="wrap the model in HookedEncoder instead",
-            code="config.not-supported",
+            "wrap the model in HookedEncoder instead",
+            "not-supported",
         )
     family = _FAMILIES[model.config.model_type]
     theirs = _state(model, family)
@@ -207,8 +207,8 @@ def used_rows(size: int, vocabulary: Vocabulary | None) -> int:
     if len(vocabulary) > size:
         raise ConfigError(
             f"the tokenizer has {len(vocabulary):,} subwords, the model {size:,}",
-            remedy="use the tokenizer the model was trained with",
-            code="config.other-size",
+            "use the tokenizer the model was trained with",
+            "other-size",
         )
     return len(vocabulary)
 

@@ -196,18 +196,15 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"not JSON ({one_line(str(error))[:120]})",
-            remedy="fetch the model again",
-            code="input.malformed-json",
-            file=path,
+            f"not JSON ({one_line(str(error))[:120]})", "fetch the model again", "malformed-json", file=path
         ) from error
 
 
 def _unknown(source: str | Path, what: str) -> InputError:
     return InputError(
         f"a sentence-transformers model with {what}, which is not supported",
-        remedy=f"choose one of {', '.join(_KNOWN)}, or name the folder of its Transformer",
-        code="input.unknown-format",
+        f"choose one of {', '.join(_KNOWN)}, or name the folder of its Transformer",
+        "unknown-format",
         file=source,
     )
 
@@ -281,12 +278,10 @@ def _weights(path: str, fetch: Fetch, source: str | Path, needed: str) -> dict[s
     except Exception as error:  # of many kinds
         raise InputError(
             f"the weights of {path} cannot be read ({one_line(str(error))[:120]})",
-            remedy="fetch the model again",
-            code="input.unknown-format",
+            "fetch the model again",
+            "unknown-format",
             file=source,
         ) from error
     if needed not in found:
-        raise InputError(
-            f"no weights in {path}", remedy="fetch the model again, whole", code="input.empty", file=source
-        )
+        raise InputError(f"no weights in {path}", "fetch the model again, whole", "empty", file=source)
     return found

@@ -62,8 +62,8 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
         reason = error.__cause__ or error.problem
         raise StorageError(
             f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})",
-            remedy="save it there too: tokenizer.save_pretrained(…)",
-            code="storage.tokenizer-not-found",
+            "save it there too: tokenizer.save_pretrained(…)",
+            "tokenizer-not-found",
             file=source,
         ) from error
 
@@ -86,10 +86,7 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
         raise _explained(source, error) from error
     if head is not None and head.transformer:
         raise InputError(
-            "its Transformer is in a subfolder",
-            remedy="download it and name the folder",
-            code="input.unknown-format",
-            file=source,
+            "its Transformer is in a subfolder", "download it and name the folder", "unknown-format", file=source
         )
     return head
 
@@ -138,8 +135,8 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
     if wanting:
         raise InputError(
             f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
-            remedy="download the complete model again",
-            code="input.unknown-format",
+            "download the complete model again",
+            "unknown-format",
             file=source,
         )
     if model.base_model is not model and missing - set(wanting):
@@ -174,13 +171,11 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
     if Path(source).exists():
         return InputError(
             f"not a model that transformers can open ({reason})",
-            remedy="name a folder with config.json and weights",
-            code="input.unknown-format",
+            "name a folder with config.json and weights",
+            "unknown-format",
             file=source,
         )
     where = f"here or on the hub ({reason})" if _network() else "here, and the hub cannot be reached"
     return StorageError(
-        f"no encoder {shown(str(source))} {where}",
-        remedy=f"check the name and the network, or {WAYS}",
-        code="storage.model-not-found",
+        f"no encoder {shown(str(source))} {where}", f"check the name and the network, or {WAYS}", "model-not-found"
     )

@@ -91,9 +91,7 @@ class LSAR(Eraser):
         rank = most if self.rank is None else self.rank
         if rank > most:
             raise InputError(
-                f"rank {rank} of the means of {len(spread.languages)} languages",
-                remedy=f"give {most} or less",
-                code="input.out-of-range",
+                f"rank {rank} of the means of {len(spread.languages)} languages", f"give {most} or less", "out-of-range"
             )
         center_D = spread.means_KD.mean(dim=0)
         _, values_R, basis_RD = torch.linalg.svd(spread.means_KD - center_D, full_matrices=False)
@@ -126,9 +124,7 @@ class LIR(Eraser):
         width = spread.means_KD.shape[1]
         if self.rank > width:
             raise InputError(
-                f"{self.rank} directions of rows with {width} columns",
-                remedy=f"give {width} or less",
-                code="input.out-of-range",
+                f"{self.rank} directions of rows with {width} columns", f"give {width} or less", "out-of-range"
             )
         found = []
         for count, mean_D, covariance_DD in zip(spread.counts_K, spread.means_KD, spread.covariances, strict=True):

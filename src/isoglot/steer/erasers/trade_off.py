@@ -183,20 +183,14 @@ def trade_off(
 
 def _check(given: Mapping[str, Any], folds: int) -> None:
     if len({language_code(code) for code in given}) < 2:
-        raise ConfigError(
-            "only one language",
-            remedy="give sentences of two or more",
-            code="config.not-supported",
-        )
+        raise ConfigError("only one language", "give sentences of two or more", "not-supported")
     check_range("folds", folds, 2)
     sizes = {code: len(each) for code, each in given.items()}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{code} {size:,}" for code, size in sizes.items())
-        raise InputError(
-            f"different numbers of sentences: {listed}", remedy="give parallel sentences", code="input.row-count"
-        )
+        raise InputError(f"different numbers of sentences: {listed}", "give parallel sentences", "row-count")
     if min(sizes.values()) < _FEWEST:
-        raise InputError(f"{min(sizes.values())} sentences", remedy=f"give at least {_FEWEST}", code="input.too-few")
+        raise InputError(f"{min(sizes.values())} sentences", f"give at least {_FEWEST}", "too-few")
 
 
 def labeled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:

@@ -159,8 +159,8 @@ class Index:
             one, other = (f"{number.value:g} {dict(number.at)}" for number in self.ambiguous[cell])
             raise InputError(
                 f"two numbers for {in_words(cell)}: {one} and {other}",
-                remedy="add the coordinate that tells them apart, or keep one",
-                code="input.duplicate",
+                "add the coordinate that tells them apart, or keep one",
+                "duplicate",
             )
         if cell not in self.replicated:
             numbers = [self.cells[cell][seed] for seed in sorted(self.cells[cell])]
@@ -332,8 +332,8 @@ class Evidence:
             listed = " and ".join(f"{count} of {in_words(_cell_of(found[count], UNREAD))}" for count in sorted(found))
             raise InputError(
                 f"different counts of bootstrap draws: {listed}",
-                remedy="measure all with the same number of draws, so that they can be paired",
-                code="input.row-count",
+                "measure all with the same number of draws, so that they can be paired",
+                "row-count",
             )
 
     @property

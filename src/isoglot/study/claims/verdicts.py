@@ -334,8 +334,8 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
     if file.get("version") != VERSION:
         raise InputError(
             f"expected numbers of format {file.get('version')!r}",
-            remedy=f"write them again, in format {VERSION}",
-            code="input.unknown-format",
+            f"write them again, in format {VERSION}",
+            "unknown-format",
         )
     index = Index(numbers, apart=True)
     wanted = max(1, len(file["numbers"]))

@@ -84,9 +84,7 @@ def see_real_languages(
     known = own_known(model)
     if known is None:
         raise ConfigError(
-            f"{model} has no language means",
-            remedy="isoglot export MODEL DIR --format packed --means DIR",
-            code="config.missing-data",
+            f"{model} has no language means", "isoglot export MODEL DIR --format packed --means DIR", "missing-data"
         )
     means, sets = known
     first, *others = means.languages

@@ -171,14 +171,14 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
         if given and engine not in engines:
             raise ConfigError(
                 f"the engine {engine} does not take {name}",
-                remedy=f"leave it out, or use --engine {engines[0]}",
-                code="config.conflicting-options",
+                f"leave it out, or use --engine {engines[0]}",
+                "conflicting-options",
             )
     if engine == "slurm" and shutil.which("sbatch") is None:
         raise ConfigError(
             "there is no sbatch on this machine",
-            remedy="run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            code="config.engine",
+            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
+            "engine",
         )
     if engine == "ray":
         from isoglot.core.optional import import_part

@@ -125,8 +125,8 @@ def _wait_for_inputs(study: Study, step: Step) -> None:
         if time.monotonic() >= end:
             raise StorageError(
                 f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there",
-                remedy=f"isoglot study step {study.out} {missing[0].key}",
-                code="storage.not-found",
+                f"isoglot study step {study.out} {missing[0].key}",
+                "not-found",
             )
         time.sleep(_WAIT)
         with suppress(OSError):
@@ -341,8 +341,8 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         if options.gpus > len(names):
             raise ConfigError(
                 f"a training step is to have {options.gpus} GPUs, and there are {len(names)}",
-                remedy=f"--gpus {len(names)}",
-                code="config.requirement",
+                f"--gpus {len(names)}",
+                "requirement",
             )
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)

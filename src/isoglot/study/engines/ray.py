@@ -81,9 +81,7 @@ def _connect(ray: Any, cluster: ClusterOptions) -> bool:  # noqa: ANN401 - the l
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
     except (OSError, OverflowError, RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"no Ray cluster at {address}: {one_line(str(error))}",
-            remedy="start one: ray start --head",
-            code="config.engine",
+            f"no Ray cluster at {address}: {one_line(str(error))}", "start one: ray start --head", "engine"
         ) from error
     return True
 
@@ -113,8 +111,8 @@ class _Engine(StepQueue):
         if self.gpus and self.options.gpus > largest:
             raise ConfigError(
                 f"a training step is to have {self.options.gpus} GPUs, and no node has more than {largest:.0f}",
-                remedy=f"--gpus {largest:.0f}",
-                code="config.requirement",
+                f"--gpus {largest:.0f}",
+                "requirement",
             )
 
     def run(self) -> None:

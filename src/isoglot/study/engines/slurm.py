@@ -200,15 +200,9 @@ def _words(text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise ConfigError(
-            f"--sbatch {text!r}: {error}", remedy="close the quotation", code="config.malformed-option"
-        ) from error
+        raise ConfigError(f"--sbatch {text!r}: {error}", "close the quotation", "malformed-option") from error
     if not words or not words[0].startswith("-"):
-        raise ConfigError(
-            f"--sbatch {text!r} is not an option",
-            remedy='write --sbatch "--account=NAME"',
-            code="config.malformed-option",
-        )
+        raise ConfigError(f"--sbatch {text!r} is not an option", 'write --sbatch "--account=NAME"', "malformed-option")
     return words
 
 
@@ -264,17 +258,15 @@ def _output(command: list[str]) -> str:
     except FileNotFoundError as error:
         raise ConfigError(
             f"there is no {command[0]} on this machine",
-            remedy="run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            code="config.engine",
+            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
+            "engine",
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise ConfigError(
-            f"{command[0]} does not answer", remedy="see if SLURM is up: sinfo", code="config.engine"
-        ) from error
+        raise ConfigError(f"{command[0]} does not answer", "see if SLURM is up: sinfo", "engine") from error
     if done.returncode:
         raise ConfigError(
             f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}",
-            remedy=f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}",
-            code="config.engine",
+            f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}",
+            "engine",
         )
     return done.stdout

@@ -95,15 +95,13 @@ def runs_of(numbers: Numbers) -> list[CellRun]:
     runs = []
     for (cell, seed), moments in found.items():
         if not any(moments):
-            raise InputError(
-                f"{cell.name}, seed {seed}: measured before training only", remedy="train it", code="input.too-few"
-            )
+            raise InputError(f"{cell.name}, seed {seed}: measured before training only", "train it", "too-few")
         for tokens, layers in moments.items():
             if any(len(values) < 2 for values in layers.values()):
                 raise InputError(
                     f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing",
-                    remedy="give both for every layer",
-                    code="input.too-few",
+                    "give both for every layer",
+                    "too-few",
                 )
         curve = tuple((tokens, _chosen(moments[tokens])) for tokens in sorted(moments))
         runs.append(CellRun(cell=cell, seed=seed, moments=curve))
@@ -177,16 +175,16 @@ def analyze_factorial(
     if len(whole) < 2:
         raise InputError(
             f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells",
-            remedy="an analysis over blocks needs at least 2: run the missing cells",
-            code="input.too-few",
+            "an analysis over blocks needs at least 2: run the missing cells",
+            "too-few",
         )
     by_cell = [[runs[cell, one] for one in whole] for cell in CELLS]
     ends = {run.moments[-1][0] for row in by_cell for run in row}
     if len(ends) > 1:
         raise InputError(
             f"encoders were trained on {min(ends):,} to {max(ends):,} tokens",
-            remedy="compare runs of one budget",
-            code="input.other-data",
+            "compare runs of one budget",
+            "other-data",
         )
     timed = [[run.tokens_to(threshold) for run in row] for row in by_cell]
     floors = [[run.untrained for run in row] for row in by_cell]

@@ -62,19 +62,15 @@ class BlockedTable:
         if self.values_CB.shape != shape or min(shape) < 2:
             raise InputError(
                 f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks",
-                remedy="give one value for each, and at least 2 cells and 2 blocks",
-                code="input.shape",
+                "give one value for each, and at least 2 cells and 2 blocks",
+                "shape",
             )
         if len({tuple(cell.items()) for cell in self.cells}) < len(self.cells):
-            raise InputError(
-                "a combination of levels comes twice", remedy="give each cell once", code="input.duplicate"
-            )
+            raise InputError("a combination of levels comes twice", "give each cell once", "duplicate")
         for cell, values in zip(self.cells, self.values_CB.tolist(), strict=True):
             if not all(map(isfinite, values)):
                 raise InputError(
-                    f"cell {shown(dict(cell))} has a value that is not a number",
-                    remedy="leave it out",
-                    code="input.not-finite",
+                    f"cell {shown(dict(cell))} has a value that is not a number", "leave it out", "not-finite"
                 )
 
     @property
@@ -162,9 +158,7 @@ class VarianceAnalysis:
             if set(term.name.split(":")) == wanted:
                 return term
         raise InputError(
-            f"no term {shown(':'.join(factors))}",
-            remedy=f"one of {', '.join(t.name for t in self.terms)}",
-            code="input.unknown-column",
+            f"no term {shown(':'.join(factors))}", f"one of {', '.join(t.name for t in self.terms)}", "unknown-column"
         )
 
 
@@ -343,8 +337,8 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
     if len(weights) != len(table.cells) or abs(sum(weights)) > 1e-9 or not any(weights):
         raise InputError(
             f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}",
-            remedy=f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0",
-            code="input.out-of-range",
+            f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0",
+            "out-of-range",
         )
     values = (np.asarray(weights) @ table.values_CB).tolist()
     estimate = sum(values) / len(values)
@@ -395,8 +389,8 @@ def level_means(table: BlockedTable, *factors: str) -> tuple[LevelMean, ...]:
     if not common:
         raise InputError(
             f"no cells to compare the levels of {' x '.join(factors)} on",
-            remedy="no other combination has all of them",
-            code="input.empty",
+            "no other combination has all of them",
+            "empty",
         )
     means_LB = np.array(
         [table.values_CB[[where[level][key] for key in sorted(common)]].mean(axis=0) for level in levels]

@@ -137,6 +137,6 @@ def _bitext(work: Work) -> Bitext:
 
     found: Any = read_json(work.inputs["bitext"] / BITEXT)
     if not found["links"]:
-        raise InputError("there are no parallel sentences", remedy="give some: --map-parallel", code="input.empty")
+        raise InputError("there are no parallel sentences", "give some: --map-parallel", "empty")
     links = [[(one, other) for one, other in each] for each in found["links"]]
     return Bitext(source=found["source"], target=found["target"], links=links)

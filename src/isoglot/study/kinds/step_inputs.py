@@ -77,11 +77,7 @@ def map_pairs(work: Work, languages: tuple[str, str]) -> tuple[list[str], list[s
     found = _pairs(work, languages, "map_pairs", {**asked, "count": asked["count"] + len(tests)})
     kept = [pair for pair in found if pair[0] not in sources][: asked["count"]]
     if not kept:
-        raise InputError(
-            "there are no sentences to fit a map on but those of the test",
-            remedy="give --map-parallel",
-            code="input.leak",
-        )
+        raise InputError("there are no sentences to fit a map on but those of the test", "give --map-parallel", "leak")
     return _sides(kept)
 
 
@@ -107,9 +103,7 @@ def _pairs(work: Work, languages: tuple[str, str], name: str, settings: Mapping[
         table = files.get("table")
         missing = [code for code in languages if table is None and code not in files]
         if missing:
-            raise ConfigError(
-                f"no parallel sentences of {missing[0]}", remedy="give a file for it", code="config.missing-data"
-            )
+            raise ConfigError(f"no parallel sentences of {missing[0]}", "give a file for it", "missing-data")
         rows = read_aligned({code: files[code] for code in languages}) if table is None else read_parallel(table)
         found = {(row[one], row[other]): None for row in rows if row[one].strip() and row[other].strip()}
         return list(found)[: settings.get("count")]

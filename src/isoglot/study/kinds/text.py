@@ -32,9 +32,7 @@ def cut_text(work: Work) -> list[Number]:
     whole = work.folder / TEXT if limit is None else work.scratch / TEXT
     report = overlap_with_tests(texts, dict(work.named("test")), language, target=whole, progress=work.progress)
     if not report.lines:
-        raise InputError(
-            "the text is empty", remedy="give text with at least one line", code="input.empty", file=texts[0]
-        )
+        raise InputError("the text is empty", "give text with at least one line", "empty", file=texts[0])
     if limit is not None:
         sample_documents(whole, work.folder / TEXT, limit)
     at = {"language": language}
@@ -154,8 +152,8 @@ def first_sentences(work: Work) -> list[Number]:
     if left > 0:
         raise InputError(
             f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}",
-            remedy="give more text, or set smaller sizes: --set sizes=[…]",
-            code="input.too-few",
+            "give more text, or set smaller sizes: --set sizes=[…]",
+            "too-few",
         )
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 

@@ -139,8 +139,8 @@ def retrieve_words(work: Work) -> list[Number]:
     if not entries:
         raise InputError(
             f"no entry of {settings['source']}-{settings['target']} has both words in all systems",
-            remedy="give text with more of the dictionary's words",
-            code="input.no-match",
+            "give text with more of the dictionary's words",
+            "no-match",
         )
     words = [
         list(dict.fromkeys(entry.source for entry in entries)),

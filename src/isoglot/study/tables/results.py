@@ -227,8 +227,8 @@ def study_verdicts(study: Study) -> list[Verdict]:
     if paper is None:
         raise ConfigError(
             f"{study.about.get('recipe')} tests no claims of a paper",
-            remedy="isoglot study list names those that do",
-            code="config.not-supported",
+            "isoglot study list names those that do",
+            "not-supported",
         )
     found = verify(study.numbers(), paper, about=about_study(study))
     named = study.about.get("claims") or [one.claim for one in found]

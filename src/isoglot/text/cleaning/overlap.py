@@ -119,7 +119,7 @@ class OverlapFinder:
         finder = cls(sets, language, shortest=shortest)
         for path in paths:
             if not finder.items[str(path)]:
-                raise InputError("no sentences", remedy="name a test set that has some", code="input.empty", file=path)
+                raise InputError("no sentences", "name a test set that has some", "empty", file=path)
         return finder
 
     def _add(self, name: str, sentence: str, shortest: int) -> None:

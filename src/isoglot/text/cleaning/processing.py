@@ -160,7 +160,7 @@ _AS_WRITTEN = "give the text as written: it is segmented as the vocabulary needs
 
 
 def _mixed(place: str | Path, problem: str, remedy: str) -> ConfigError:
-    return ConfigError(f"{place}: {problem}", remedy=remedy, code="config.mixed-processing")
+    return ConfigError(f"{place}: {problem}", remedy, "mixed-processing")
 
 
 def recorded_processing(path: str | Path, language: str) -> TextProcessing:

@@ -97,15 +97,13 @@ def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) ->
         InputError: Tokens and words are different texts, or the numbers of tags and tokens differ.
     """
     if len(tokens) != len(tags):
-        raise InputError(
-            f"{len(tags)} tags for {len(tokens)} tokens", remedy="give each token a tag", code="input.row-count"
-        )
+        raise InputError(f"{len(tags)} tags for {len(tokens)} tokens", "give each token a tag", "row-count")
     old, new = _starts(tokens), _starts(words)
     if "".join("".join(tokens).split()) != "".join("".join(words).split()):
         raise InputError(
             f"{shown(' '.join(words))} is not the text {shown(' '.join(tokens))}",
-            remedy="choose a segmentation that does not change characters",
-            code="input.malformed-line",
+            "choose a segmentation that does not change characters",
+            "malformed-line",
         )
     report = RealignReport(sentences=1, words=len(words))
     spans = bio_spans(tags)

@@ -55,9 +55,7 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
     only = {"jieba": "zh", "thai": "th"}.get(method, base)
     if base != only:
         raise ConfigError(
-            f"the method {shown(method)} is for {only}, not for {base}",
-            remedy="use unicode or moses for it",
-            code="config.other-language",
+            f"the method {shown(method)} is for {only}, not for {base}", "use unicode or moses for it", "other-language"
         )
     return _MAKERS[method](base)
 
@@ -134,8 +132,8 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
         if start < 0 or not (start == end or text[end:start].isspace()):
             raise ConfigError(
                 f"the word {shown(word)} is not in the text at the expected position",
-                remedy="choose a method that does not change words",
-                code="config.not-supported",
+                "choose a method that does not change words",
+                "not-supported",
             )
         end = start + len(word)
         spans.append((start, end))

@@ -52,8 +52,8 @@ def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
     """The error of a line, or another record, that is too long."""
     return InputError(
         f"this {what} has more than {_longest:,} bytes",
-        remedy="write one sentence or paragraph per line, or split it with isoglot text sentences --max-line MB",
-        code="input.line-length",
+        "write one sentence or paragraph per line, or split it with isoglot text sentences --max-line MB",
+        "line-length",
         file=path,
         line=line,
     )
@@ -84,8 +84,8 @@ def damaged_file(error: Exception, path: str | Path, line: int | None = None) ->
     """The error of a compressed file that is damaged."""
     return InputError(
         f"the compressed file is damaged: {error}",
-        remedy="download or create it again; a file named .bz2, .gz, .xz or .zst must be compressed",
-        code="input.damaged-compression",
+        "download or create it again; a file named .bz2, .gz, .xz or .zst must be compressed",
+        "damaged-compression",
         file=path,
         line=line,
     )
@@ -224,9 +224,7 @@ class LineWriter:
 
     def refusal(self, problem: str, *, remedy: str) -> InputError:
         """The error of a line that cannot be written."""
-        return InputError(
-            f"not written: {problem}", remedy=remedy, code="input.not-writable", file=self.path, line=self.lines + 1
-        )
+        return InputError(f"not written: {problem}", remedy, "not-writable", file=self.path, line=self.lines + 1)
 
 
 def open_to_read(path: Path) -> IO[bytes]:
@@ -376,7 +374,7 @@ class Skip:
             if self.allowed:
                 problem = f"{error.problem}, after {self.count} skipped"
                 raise InputError(
-                    problem, remedy=error.remedy, code=error.code, file=error.file, line=error.line, column=error.column
+                    problem, error.remedy, code=error.code, file=error.file, line=error.line, column=error.column
                 ) from error
             raise error
         self.first = self.first or error
@@ -387,7 +385,7 @@ def malformed(
     problem: str, remedy: str, path: str | Path | None, line: int | None, code: str = "input.malformed-line"
 ) -> InputError:
     """The error of a line that does not have the format of its file."""
-    return InputError(problem, remedy=remedy, code=code, file=path, line=line)
+    return InputError(problem, remedy, code=code, file=path, line=line)
 
 
 def parsed(items: Iterable[Item], parse: Callable[[Item], Record], skip: Skip | None) -> Iterator[Record]:

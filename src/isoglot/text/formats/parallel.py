@@ -163,8 +163,8 @@ def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
             return {code: path.with_name(f"tatoeba.{name}-eng.{name}"), "en": path}
     raise InputError(
         f"no Tatoeba test set of {shown(language)}",
-        remedy="there should be tatoeba.xxx-eng.xxx and .eng",
-        code="input.empty",
+        "there should be tatoeba.xxx-eng.xxx and .eng",
+        "empty",
         file=folder,
     )
 
@@ -180,10 +180,8 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
 def _canonical(languages: Sequence[str]) -> list[str]:
     columns = [language_code(language) for language in languages]
     if not columns:
-        raise ConfigError("no languages", remedy="name at least one, such as en", code="config.missing-data")
+        raise ConfigError("no languages", "name at least one, such as en", "missing-data")
     twice = [column for column in columns if columns.count(column) > 1]
     if twice:
-        raise ConfigError(
-            f"the language {shown(twice[0])} is there twice", remedy="name each language once", code="config.duplicate"
-        )
+        raise ConfigError(f"the language {shown(twice[0])} is there twice", "name each language once", "duplicate")
     return columns

@@ -63,9 +63,7 @@ def first_sentences(files: Mapping[str, Sequence[Path]], most: int) -> dict[str,
         lines = (line for path in paths for _, line in read_sentence_lines(path) if line.strip())
         found[code] = list(islice(lines, most))
         if not found[code]:
-            raise InputError(
-                f"no sentence of {code}", remedy="give at least one line", code="input.empty", file=paths[0]
-            )
+            raise InputError(f"no sentence of {code}", "give at least one line", "empty", file=paths[0])
     return found
 
 

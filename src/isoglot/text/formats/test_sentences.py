@@ -56,9 +56,7 @@ def held_out_sentences(
         for row in read_parallel(path, languages=columns):
             if language not in row:
                 raise ConfigError(
-                    f"{path} has no column {shown(language)}",
-                    remedy=f"choose one of {', '.join(row)}",
-                    code="config.unknown-language",
+                    f"{path} has no column {shown(language)}", f"choose one of {', '.join(row)}", "unknown-language"
                 )
             if row[language].strip():
                 yield row[language]

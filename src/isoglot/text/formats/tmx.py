@@ -72,7 +72,7 @@ def _units(path: str | Path) -> Iterator[tuple[int, ElementTree.Element]]:
         line, column = error.position
         problem = f"malformed XML: {error.msg.partition(':')[0]}"
         raise InputError(
-            problem, remedy="correct it there", code="input.malformed-xml", file=path, line=line, column=column + 1
+            problem, "correct it there", "malformed-xml", file=path, line=line, column=column + 1
         ) from error
     except IsoglotError:
         raise
@@ -119,4 +119,4 @@ def _parse_unit(unit: ElementTree.Element, path: str | Path, number: int) -> dic
 
 
 def _malformed(problem: str, remedy: str, path: str | Path, line: int) -> InputError:
-    return InputError(problem, remedy=remedy, code="input.malformed-xml", file=path, line=line)
+    return InputError(problem, remedy, "malformed-xml", file=path, line=line)

@@ -139,8 +139,8 @@ def extract_wikipedia(
             if not report.articles:
                 raise InputError(
                     f"no articles of {min_words} words or more among {report.pages:,} pages",
-                    remedy="name a pages-articles dump, or ask for fewer words",
-                    code="input.empty",
+                    "name a pages-articles dump, or ask for fewer words",
+                    "empty",
                     file=path,
                 )
     return report
@@ -148,9 +148,7 @@ def extract_wikipedia(
 
 def _language(given: str | None, site: Site, path: str | Path) -> str:
     if given is None and not site.language:
-        raise ConfigError(
-            f"{path} does not name its language", remedy="give the language of the text", code="config.missing-option"
-        )
+        raise ConfigError(f"{path} does not name its language", "give the language of the text", "missing-option")
     return language_code(given or site.language)
 
 
@@ -253,8 +251,8 @@ class _DumpReader:
     def _doctype(self, *_: Any) -> None:  # noqa: ANN401 - expat's own
         raise InputError(
             "a document type declaration, which may declare unlimited entities",
-            remedy="name a dump as Wikimedia publishes it",
-            code="input.malformed-xml",
+            "name a dump as Wikimedia publishes it",
+            "malformed-xml",
             file=self._path,
             line=self._parser.CurrentLineNumber,
         )
@@ -265,8 +263,8 @@ class _DumpReader:
             if name != "mediawiki":
                 raise InputError(
                     f"not a Wikipedia dump: it begins with {shown(name)}",
-                    remedy="name a pages-articles.xml file",
-                    code="input.unknown-format",
+                    "name a pages-articles.xml file",
+                    "unknown-format",
                     file=self._path,
                     line=self._parser.CurrentLineNumber,
                 )

@@ -71,7 +71,7 @@ def read_words(path: Path) -> list[str]:
     else:
         words = list(dict.fromkeys(word for _, line in read_lines(path) if (word := line.strip())))
     if not words:
-        raise InputError("there are no words", remedy="write one per line", code="input.empty", file=path)
+        raise InputError("there are no words", "write one per line", "empty", file=path)
     return words
 
 

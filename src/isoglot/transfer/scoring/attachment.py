@@ -94,9 +94,7 @@ def parse_score(
     sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
     if len(set(sizes)) > 1:
         raise InputError(
-            f"{sizes} sentences of gold heads, gold labels, heads, labels",
-            remedy="give as many of each",
-            code="input.row-count",
+            f"{sizes} sentences of gold heads, gold labels, heads, labels", "give as many of each", "row-count"
         )
     counts_N6 = np.zeros((sizes[0], 6), np.int64)
     for number, sentence in enumerate(zip(gold_heads, gold_labels, heads, labels, strict=True)):
@@ -150,8 +148,8 @@ def paired(
         if one is None or other is None:
             raise InputError(
                 f"the {'gold' if one is None else 'predictions'} end before sentence {number:,}",
-                remedy="give the same sentences in both",
-                code="input.line-count",
+                "give the same sentences in both",
+                "line-count",
             )
         for place, words in enumerate(zip_longest(words_of(one), words_of(other)), start=1):
             if words[0] != words[1]:
@@ -159,8 +157,8 @@ def paired(
                 named = f" ({shown(name)})" if (name := name_of(one)) is not None else ""
                 raise InputError(
                     f"word {place} of sentence {number:,}{named} is {wanted} in the gold, {found} in the predictions",
-                    remedy="predict labels for the words of the gold",
-                    code="input.other-data",
+                    "predict labels for the words of the gold",
+                    "other-data",
                 )
         yield one, other
 
@@ -176,16 +174,16 @@ def _check_sentence(
     if len(set(sizes)) > 1:
         raise InputError(
             f"sentence {number} has {sizes} gold heads, gold labels, heads, labels",
-            remedy="give one for each word",
-            code="input.row-count",
+            "give one for each word",
+            "row-count",
         )
     for what, some in (("gold head", gold_heads), ("head", heads)):
         for word, head in enumerate(some, start=1):
             if not 0 <= head <= len(some):
                 raise InputError(
                     f"word {word} of sentence {number} has the {what} {head} among {len(some)} words",
-                    remedy="count words from 1; 0 is the root",
-                    code="input.out-of-range",
+                    "count words from 1; 0 is the root",
+                    "out-of-range",
                 )
 
 

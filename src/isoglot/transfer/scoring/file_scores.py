@@ -96,9 +96,7 @@ def score_files(
     entities = isinstance(task, Entities)
     if repair != "none" and not entities:
         raise ConfigError(
-            f"repair={repair} applies to ner, not to {shown(task.name)}",
-            remedy="remove it",
-            code="config.conflicting-options",
+            f"repair={repair} applies to ner, not to {shown(task.name)}", "remove it", "conflicting-options"
         )
     malformed = 0
     try:
@@ -117,8 +115,6 @@ def score_files(
         error.file = error.file or str(predicted)
         raise
     if not sentences:
-        raise InputError(
-            "there are no sentences to score", remedy="give a file that is not empty", code="input.empty", file=gold
-        )
+        raise InputError("there are no sentences to score", "give a file that is not empty", "empty", file=gold)
     interval = estimate(scores.ratio_S2).over_sentences
     return FileScore(task.metric, scores, interval, sentences, repair if entities else None, malformed)

@@ -161,8 +161,8 @@ def compare(
         if sizes[0] != sizes[1]:
             raise InputError(
                 f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
-                remedy="compare systems on the same test set, with as many runs",
-                code="input.row-count",
+                "compare systems on the same test set, with as many runs",
+                "row-count",
             )
     seeds = len(one_SN2)
     both_SN2 = np.concatenate([one_SN2, other_SN2])
@@ -198,7 +198,7 @@ def spread_over_seeds(scores: Sequence[float]) -> SeedSpread:
         InputError: There is none.
     """
     if not scores:
-        raise InputError("no seed has a score", remedy="give at least one", code="input.empty")
+        raise InputError("no seed has a score", "give at least one", "empty")
     deviation = statistics.stdev(scores) if len(scores) > 1 else 0.0
     return SeedSpread(statistics.fmean(scores), deviation, len(scores))
 
@@ -280,8 +280,8 @@ def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     if len(shapes) != 1 or len(shapes[0]) != 2 or shapes[0][1] != 2 or not shapes[0][0]:
         raise InputError(
             f"counts of shapes {shapes}",
-            remedy="give two counts for each sentence, and the same sentences for all seeds",
-            code="input.shape",
+            "give two counts for each sentence, and the same sentences for all seeds",
+            "shape",
         )
     return np.stack(seeds).astype(float)
 
@@ -289,7 +289,5 @@ def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
 def _check_options(draws: int, level: float) -> None:
     if draws < 1 or not 0 < level < 1:
         raise ConfigError(
-            f"{draws} draws at the level {level}",
-            remedy="give at least 1, and a level below 1 such as 0.95",
-            code="config.invalid-value",
+            f"{draws} draws at the level {level}", "give at least 1, and a level below 1 such as 0.95", "invalid-value"
         )

@@ -137,9 +137,7 @@ def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     """
     if len(gold) != len(predicted):
         raise InputError(
-            f"{len(gold):,} sentences in the gold, {len(predicted):,} predicted",
-            remedy="give as many of each",
-            code="input.row-count",
+            f"{len(gold):,} sentences in the gold, {len(predicted):,} predicted", "give as many of each", "row-count"
         )
     counts_N3 = np.zeros((len(gold), 3), np.int64)
     by_kind: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
@@ -147,8 +145,8 @@ def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
         if len(gold_tags) != len(tags):
             raise InputError(
                 f"sentence {number + 1} has {len(gold_tags)} tags in the gold, {len(tags)} predicted",
-                remedy="give one tag for each word",
-                code="input.row-count",
+                "give one tag for each word",
+                "row-count",
             )
         there, made = set(spans(gold_tags)), set(spans(tags))
         for column, some in enumerate((there & made, there, made)):
@@ -164,9 +162,7 @@ def _kind(tag: str) -> str:
     if tag == "O":
         return ""
     if tag[:2] not in {"B-", "I-"} or len(tag) == 2:
-        raise InputError(
-            f"{shown(tag)} is not a BIO tag", remedy="use O, B-PER, I-PER, ...", code="input.malformed-line"
-        )
+        raise InputError(f"{shown(tag)} is not a BIO tag", "use O, B-PER, I-PER, ...", "malformed-line")
     return tag[2:]
 
 

@@ -87,15 +87,15 @@ def _check_shapes(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> None:
     if len(shape) != 3 or shape[1] != shape[2] or lengths_B.shape != shape[:1] or shape[1] == 0:
         raise InputError(
             f"scores of shape {shape} with lengths of shape {lengths_B.shape}",
-            remedy="give B × T × T scores, the root among the T, and B lengths",
-            code="input.shape",
+            "give B × T × T scores, the root among the T, and B lengths",
+            "shape",
         )
     if len(lengths_B) and (lengths_B.min() < 0 or lengths_B.max() >= shape[1]):
         wrong = int(np.flatnonzero((lengths_B < 0) | (lengths_B >= shape[1]))[0])
         raise InputError(
             f"sentence {wrong} of the batch has length {lengths_B[wrong]} in {shape[1]} places",
-            remedy="count the words without the root; the scores have one place more",
-            code="input.out-of-range",
+            "count the words without the root; the scores have one place more",
+            "out-of-range",
         )
 
 
@@ -109,16 +109,16 @@ def _check_scores(best_BT: np.ndarray, words_BT: np.ndarray) -> None:
         raise _no_tree(sentence)
     raise InputError(
         f"the score {best_BT[sentence, word]} for a head of word {word} in sentence {sentence} of the batch",
-        remedy="scores are finite, or -inf where an arc is forbidden",
-        code="input.not-finite",
+        "scores are finite, or -inf where an arc is forbidden",
+        "not-finite",
     )
 
 
 def _no_tree(sentence: int) -> InputError:
     return InputError(
         f"every tree with a single root has a forbidden arc in sentence {sentence} of the batch",
-        remedy="forbid fewer arcs with -inf",
-        code="input.malformed-tree",
+        "forbid fewer arcs with -inf",
+        "malformed-tree",
     )
 
 

@@ -75,13 +75,13 @@ def mapped_splits(
         return given
     if len(missing) < 3:
         remedy = "give training, dev and test examples, or none of them"
-        raise ConfigError(f"there are no {missing[0]} examples", remedy=remedy, code="config.missing-option")
+        raise ConfigError(f"there are no {missing[0]} examples", remedy, "missing-option")
     own = [code for code in builtin_languages(known) if code not in others]
     if not own:
         raise ConfigError(
             "the model knows no built-in language but those of other models",
-            remedy="give files of training, dev and test examples",
-            code="config.built-in-language",
+            "give files of training, dev and test examples",
+            "built-in-language",
         )
     source = training_language(own)
     spaced = any("-x-" in code for code in (source, *others))
@@ -133,7 +133,7 @@ def completed_splits(
     train, dev, test = given
     missing = {"dev": train and not dev, "test": train and not test and not languages, "training": dev and not train}
     for name in (name for name, lacks in missing.items() if lacks):
-        raise ConfigError(f"there are no {name} examples", remedy="give them too", code="config.missing-option")
+        raise ConfigError(f"there are no {name} examples", "give them too", "missing-option")
     if train and test and not languages:
         return given
     built_in = builtin_languages(known)
@@ -142,8 +142,8 @@ def completed_splits(
         if not built_in:
             raise ConfigError(
                 "the encoder knows none of the built-in languages",
-                remedy="give files of training, dev and test examples",
-                code="config.built-in-language",
+                "give files of training, dev and test examples",
+                "built-in-language",
             )
         train, dev, _ = builtin_splits(task, training_language(built_in), (), count, spaced=spaced)
     _, few = example_counts(count)

@@ -65,8 +65,8 @@ class Classification(Task[Passage]):
         if len(labels) > max(_MANY_LABELS, _MOST_LABELS * count):
             raise InputError(
                 f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}",
-                remedy=f"{self.name} reads the label from the last column: check the order of the columns",
-                code="input.malformed-line",
+                f"{self.name} reads the label from the last column: check the order of the columns",
+                "malformed-line",
                 file=next((one.file for one in data if one.file), None),
             )
 
@@ -176,8 +176,8 @@ class Topic(Classification):
         if not tab or not text.strip() or not topic.strip():
             raise InputError(
                 f"expected a tab-separated text and topic, found {shown(line)}",
-                remedy="write both with a tab between them",
-                code="input.malformed-line",
+                "write both with a tab between them",
+                "malformed-line",
                 file=path,
                 line=number,
             )

@@ -59,8 +59,8 @@ class Example:
         if isinstance(value, str):
             raise ConfigError(
                 f"{name} is the string {shown(value)}, not a tuple of strings",
-                remedy=f"write {type(self).__name__}(({shown(value)},), …)",
-                code="config.malformed-option",
+                f"write {type(self).__name__}(({shown(value)},), …)",
+                "malformed-option",
             )
 
 
@@ -296,12 +296,7 @@ class Task(ABC, Generic[ExampleT]):
         if len(found) < 2:
             file = next((one.file for one in every if one.file), None)
             there = f"the only label is {shown(found.names[0])}" if found.names else "there are no labels"
-            raise InputError(
-                f"{there} to learn {self.name} from",
-                remedy="give examples of two or more",
-                code="input.too-few",
-                file=file,
-            )
+            raise InputError(f"{there} to learn {self.name} from", "give examples of two or more", "too-few", file=file)
         self.check_labels(found, every)
         return found
 
@@ -337,7 +332,7 @@ class Task(ABC, Generic[ExampleT]):
                             near = nearest_name(label, known)
                             remedy = f"add it to the training data, {count}; in this file, {near}"
                         problem = f"the label {shown(label)} is not in the training data"
-                        raise InputError(problem, remedy=remedy, code="input.unknown-label", file=data.file, line=line)
+                        raise InputError(problem, remedy, "unknown-label", file=data.file, line=line)
                     found[label] += 1
         return found
 
@@ -345,7 +340,7 @@ class Task(ABC, Generic[ExampleT]):
 def no_builtin(task: str) -> ConfigError:
     """Error of a task without built-in examples."""
     problem = f"there are no built-in examples for {task}"
-    return ConfigError(problem, remedy="give files", code="config.built-in-language")
+    return ConfigError(problem, "give files", "built-in-language")
 
 
 def accuracy(right: Sequence[int], whole: Sequence[int]) -> TaskScores:
@@ -365,9 +360,7 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
         InputError: The numbers differ.
     """
     if len(gold) != len(predicted):
-        raise InputError(
-            f"{len(predicted)} predictions for {len(gold)} examples", remedy="give one for each", code="input.row-count"
-        )
+        raise InputError(f"{len(predicted)} predictions for {len(gold)} examples", "give one for each", "row-count")
 
 
 # --- registry: built-in tasks are imported on first use; the file of a user's task calls register ---
@@ -407,12 +400,7 @@ def load_task_file(path: str | Path) -> Task[Any]:
         exec(code, {"__name__": f"isoglot_task_{Path(path).stem}", "__file__": str(path)})  # noqa: S102 - the user's own
     made = [task for name, task in _REGISTERED.items() if before.get(name) is not task]
     if not made:
-        raise InputError(
-            "no task is registered here",
-            remedy="end the file with register(YourTask())",
-            code="input.task-file",
-            file=path,
-        )
+        raise InputError("no task is registered here", "end the file with register(YourTask())", "task-file", file=path)
     return made[-1]
 
 
@@ -440,7 +428,7 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
 
 def _failed(path: str | Path, line: int | None, error: BaseException) -> InputError:
     problem = f"the task file fails: {type(error).__name__}: {shown(str(error), 200)[1:-1]}"
-    return InputError(problem, remedy="correct the file or its input", code="input.task-file", file=path, line=line)
+    return InputError(problem, "correct the file or its input", "task-file", file=path, line=line)
 
 
 def find_task(name: str) -> Task[Any]:
@@ -454,5 +442,5 @@ def find_task(name: str) -> Task[Any]:
     if name not in _REGISTERED:
         known = {*_HOMES, *_REGISTERED}
         remedy = f"load the file of your own task first, or {nearest_name(name, known)}"
-        raise ConfigError(f"there is no task {shown(name)}", remedy=remedy, code="config.unknown-name")
+        raise ConfigError(f"there is no task {shown(name)}", remedy, "unknown-name")
     return _REGISTERED[name]

@@ -33,8 +33,8 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     if config.head.pool != "first" and task.kind != "classification":
         raise ConfigError(
             f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
-            remedy="remove it; it is for tasks with one label per text",
-            code="config.conflicting-options",
+            "remove it; it is for tasks with one label per text",
+            "conflicting-options",
         )
 
 
@@ -56,9 +56,7 @@ def check_learned(
     if not train or next(iter(train)) not in dev:
         named = f"dev data of {next(iter(train))}" if train else "training data"
         raise ConfigError(
-            f"there is no {named}",
-            remedy="give both for one language; epochs are selected on dev",
-            code="config.missing-data",
+            f"there is no {named}", "give both for one language; epochs are selected on dev", "missing-data"
         )
     for code in train:
         reader_of(encoder, code, config.max_length)
@@ -75,7 +73,7 @@ def check_scored(encoder: EncoderLike, data: Mapping[str, Data[Any]], length: in
     for code, some in data.items():
         reader_of(encoder, code, length)
         if not len(some):
-            raise InputError(f"there are no examples of {code}", remedy="give some", code="input.empty", file=some.file)
+            raise InputError(f"there are no examples of {code}", "give some", "empty", file=some.file)
 
 
 def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -> dict[str, int]:
@@ -137,7 +135,7 @@ def check_examples(
             if count >= NEARLY_ALL * len(data[code]):
                 raise InputError(
                     f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
-                    remedy="use other data, or allow the leak",
-                    code="input.leak",
+                    "use other data, or allow the leak",
+                    "leak",
                     file=data[code].file,
                 )

@@ -181,8 +181,8 @@ class Recorder:
         except RuntimeError as error:
             raise ConfigError(
                 f"the training step cannot be captured as a CUDA graph: {str(error).splitlines()[0]}",
-                remedy="set cuda_graphs=off",
-                code="config.not-supported",
+                "set cuda_graphs=off",
+                "not-supported",
             ) from error
         return Recording(graph, rows_B, loss)
 

@@ -152,7 +152,7 @@ class TaskTrainer:
         if not any(self.rows.values()):
             file = next((data.file for data in train.values() if data.file), None)
             remedy = "give examples that are not empty"
-            raise InputError("there are no training examples", remedy=remedy, code="input.empty", file=file)
+            raise InputError("there are no training examples", remedy, "empty", file=file)
         self.stored, self.vectors = self._stored(self.rows, held)
         self.dev_rows = {code: self.tuned.rows(data.examples, code, purpose="test") for code, data in dev.items()}
         dev_rows = {code: found.rows for code, found in self.dev_rows.items()}
@@ -317,7 +317,7 @@ class TaskTrainer:
         if not bool(torch.isfinite(loss)):
             raise NumericError(
                 f"the loss is not finite in epoch {self.epoch + 1}",
-                remedy="lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start again",
+                "lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start again",
             )
 
     def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:

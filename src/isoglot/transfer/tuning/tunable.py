@@ -27,23 +27,17 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
     """
     if not isinstance(encoder, nn.Module):
         raise ConfigError(
-            f"{type(encoder).__name__} has no parameters to fine-tune",
-            remedy="tune the head only: tune=head",
-            code="config.not-supported",
+            f"{type(encoder).__name__} has no parameters to fine-tune", "tune the head only: tune=head", "not-supported"
         )
     if not encoder.depth:
         raise ConfigError(
-            "static vectors have no trainable layers",
-            remedy="use the recipe static-nli, or set tune=head",
-            code="config.not-supported",
+            "static vectors have no trainable layers", "use the recipe static-nli, or set tune=head", "not-supported"
         )
     lists = [(name, len(part)) for name, part in encoder.named_modules() if isinstance(part, nn.ModuleList)]
     stack = next((name for name, size in lists if size == encoder.depth and encoder.is_body(name)), None)
     if stack is None:
         raise ConfigError(
-            "the layers of the encoder are not in a ModuleList",
-            remedy="tune the head only: tune=head",
-            code="config.not-supported",
+            "the layers of the encoder are not in a ModuleList", "tune the head only: tune=head", "not-supported"
         )
     found: dict[str, int] = {}
     behind = False
@@ -72,18 +66,12 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
         return []
     depth = encoder.depth
     if freeze > depth:
-        raise ConfigError(
-            f"freeze={freeze} with {depth} layers", remedy=f"freeze {depth} at most", code="config.invalid-value"
-        )
+        raise ConfigError(f"freeze={freeze} with {depth} layers", f"freeze {depth} at most", "invalid-value")
     lowest = freeze + 1 if freeze else 0
     if tune.startswith("top-"):
         top = int(tune.removeprefix("top-"))
         if top > depth:
-            raise ConfigError(
-                f"tune={tune} with {depth} layers",
-                remedy=f"give top-{depth} at most, or all",
-                code="config.invalid-value",
-            )
+            raise ConfigError(f"tune={tune} with {depth} layers", f"give top-{depth} at most, or all", "invalid-value")
         lowest = max(lowest, depth - top + 1)
     own = set(encoder.languages)
     layers = layer_numbers(encoder)
@@ -96,8 +84,6 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
     ]
     if not found:
         raise ConfigError(
-            "all layers to be trained are private",
-            remedy="train more layers, or the head only: tune=head",
-            code="config.not-supported",
+            "all layers to be trained are private", "train more layers, or the head only: tune=head", "not-supported"
         )
     return found

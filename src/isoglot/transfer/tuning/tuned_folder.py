@@ -109,11 +109,7 @@ def check_free(out: Path) -> None:
         ConfigError: It does.
     """
     if (out / IDENTITY).exists() or any(out.glob(f"seed-*/*/{IDENTITY}")):
-        raise ConfigError(
-            f"{out} holds a run already",
-            remedy="resume it, or use another folder",
-            code="config.run-exists",
-        )
+        raise ConfigError(f"{out} holds a run already", "resume it, or use another folder", "run-exists")
 
 
 def finished(out: Path) -> bool:
@@ -137,9 +133,7 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
 
     if finished(out):
         raise ConfigError(
-            f"{out} holds the model of a run, which would be overwritten",
-            remedy="use another folder",
-            code="config.would-overwrite",
+            f"{out} holds the model of a run, which would be overwritten", "use another folder", "would-overwrite"
         )
     stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
     with renewed_folder(out, INDEX, stale=stale) as target:
@@ -189,7 +183,7 @@ def tuned_folder(folder: Path) -> Path:
         return folder
     found = read_sealed(result, remedy=remedy).get("model") if result.exists() else None
     if found is None:  # map transfer has results and no model
-        raise StorageError("no fine-tuned model in this folder", remedy=remedy, code="storage.not-found", file=folder)
+        raise StorageError("no fine-tuned model in this folder", remedy, "not-found", file=folder)
     best = Path(str(found))
     inside = folder / best.parent.name / best.name  # the folder may have been moved
     return inside if inside.exists() else best
@@ -220,8 +214,8 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     except ConfigError as error:
         raise InputError(
             f"settings of another version: {error.problem}",
-            remedy="create it again with isoglot transfer",
-            code="input.unknown-format",
+            "create it again with isoglot transfer",
+            "unknown-format",
             file=folder / INDEX,
         ) from error
     place = encoder.device if encoder is not None else choose_device(device)
@@ -251,11 +245,7 @@ def _foreign(folder: Path, index: Mapping[str, Any], encoder: EncoderLike | None
     from isoglot.model.load import load_encoder
 
     if encoder is None and not index["source"]:
-        raise ConfigError(
-            f"{folder} does not say which encoder it was tuned from",
-            remedy="give the encoder",
-            code="config.not-supported",
-        )
+        raise ConfigError(f"{folder} does not say which encoder it was tuned from", "give the encoder", "not-supported")
     found = copied(encoder) if encoder is not None else load_encoder(_source(folder, index), device=device)
     if isinstance(found, nn.Module) and CHANGED in index["files"]:
         weights = read_weights(folder / CHANGED, sha256=index["files"][CHANGED])
@@ -278,7 +268,7 @@ def _source(folder: Path, index: Mapping[str, Any]) -> str:
             return str(place)
     raise StorageError(
         f"the encoder that {folder} was tuned from no longer exists",
-        remedy="restore it, or fine-tune again",
-        code="storage.not-found",
+        "restore it, or fine-tune again",
+        "not-found",
         file=then,
     )
