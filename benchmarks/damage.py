@@ -36,7 +36,6 @@ from isoglot.model.static_table import TableEncoder, open_table, save_table
 from isoglot.pretrain.run_folder import Checkpoints, open_folder
 from isoglot.represent import Representations
 from isoglot.represent.extraction import extract
-from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.steer import LEACE, LanguageMeans, TokenSets
 from isoglot.transfer import TuneConfig, find_task, load_tuned
 from isoglot.transfer.experiment import compare_experiments, run_experiment
@@ -149,11 +148,6 @@ def kinds(place: Path) -> list[Kind]:
             "representations, folder",
             lambda at: extract(encoder, lines["en"], language="en", pool="words", out=at),
             whole_rows,
-        ),
-        Kind(
-            "moments",
-            lambda at: language_statistics(encoder, lines["en"], language="en").save(at / "x.safetensors"),
-            lambda at: vars(LanguageMoments.load(at / "x.safetensors")),
         ),
         Kind(
             "language means",

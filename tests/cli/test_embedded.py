@@ -131,8 +131,6 @@ def test_its_means_are_small_and_those_of_its_own_weights(home: Path, mini: Path
     assert (mini / "means.safetensors").stat().st_size < 0.1 * (home / "means" / "means.safetensors").stat().st_size
     with raises("config.missing-data"), shift(found, means, "en", "fr", kind="transport"):
         pass
-    with raises("config.missing-data"):
-        means.merge(means)
     again = means.for_rounded(found)
     assert again.about["learned_with"] == whole.about["encoder_sha256"]
 

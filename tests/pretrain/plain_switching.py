@@ -5,12 +5,38 @@ from __future__ import annotations
 import torch
 
 from isoglot.pretrain.code_switching import CAP_BITS, RATE_BITS, DeviceSwitcher
-from isoglot.pretrain.code_switching_table import STEP_BITS, Option, SwitchTable, build_switch_tables
+from isoglot.pretrain.code_switching_table import (
+    OPENS,
+    STEP_BITS,
+    Option,
+    Span,
+    SwitchTable,
+    build_switch_tables,
+    spans_of,
+)
 from isoglot.pretrain.counter_rng import high, host_draw
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary
 
 Pick = tuple[tuple[int, ...], Option]
+
+
+def spans_in(table: SwitchTable, ids: list[int]) -> list[Span]:
+    """Divide a row into words and what is between them."""
+    traits = [int(table.traits[index]) for index in ids]
+    spans = {span.start: span for span in spans_of(traits)}
+    size, start = len(ids), 0
+    found: list[Span] = []
+    while start < size:
+        stops = [stop for stop in range(start + table.longest, start + 1, -1) if stop in spans or stop == size]
+        runs = ((stop, tuple(ids[start:stop])) for stop in stops)
+        stop = next((stop for stop, run in runs if run in table.entries or run in table.known), None)
+        if stop is None:
+            found.append(spans[start])
+        else:
+            found.append(Span(start, stop, stop < size and bool(start or traits[start] & OPENS)))
+        start = found[-1].stop
+    return found
 
 
 def plainly(
@@ -21,7 +47,7 @@ def plainly(
     def draw(column: int) -> int:
         return host_draw(seed, f"switching {table.language}", step, row, column)
 
-    spans = table.spans(raw)
+    spans = spans_in(table, raw)
     words = sum(span.word for span in spans)
     allowed = (words * round(cap * 2**CAP_BITS) + high(draw(0), CAP_BITS)) >> CAP_BITS
     picks = []
@@ -54,7 +80,7 @@ def decoded(vocabulary: Vocabulary, text: str, found: dict[tuple[str, str], list
     ids = vocabulary.encode(text + " ." * 20, language)
     switcher = DeviceSwitcher(table, window=len(ids), length=len(ids), rate=1.0, cap=1.0)
     result = switcher.switched(torch.tensor([ids]), 0, torch.tensor([0]))
-    spans = [span for span in table.spans(ids) if span.word]
+    spans = [span for span in spans_in(table, ids) if span.word]
     assert int(result.words_B) == len(spans)
     text = vocabulary.decode(result.ids_BT[0].tolist())
     return text.partition(" .")[0]

@@ -37,7 +37,7 @@ from isoglot.text.code_switching import CodeSwitchingRule, SwitchConfig, Switche
 from isoglot.text.formats.dictionary import Entry, read_dictionary, write_dictionary
 from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.errors import raises
-from tests.pretrain.plain_switching import decoded, plainly, table_of
+from tests.pretrain.plain_switching import decoded, plainly, spans_in, table_of
 
 LANGUAGES = ("en", "fr", "de")
 KINDS = [("joint", "bpe"), ("union", "bpe"), ("disjoint", "bpe"), ("union", "wordpiece"), ("union", "unigram")]
@@ -101,7 +101,7 @@ def test_words_are_those_of_the_offline_rule(vocabularies, language: str, model:
         if "'" in line or "-ce" in line:
             continue
         ids = [*vocabulary.encode(line, language), *vocabulary.encode("end", language)]
-        found = [vocabulary.decode(ids[span.start : span.stop]).strip() for span in table.spans(ids) if span.word]
+        found = [vocabulary.decode(ids[span.start : span.stop]).strip() for span in spans_in(table, ids) if span.word]
         assert found == [word for word in split(line) if any(sign.isalnum() for sign in word)]
         compared += len(found)
     assert compared > 2500
@@ -121,7 +121,7 @@ def test_what_joins_and_what_does_not(vocabularies, text: str, words: list[str])
     vocabulary = vocabularies("union")
     table = table_for(vocabulary, "en")
     ids = vocabulary.encode(text + " end", "en")
-    assert [vocabulary.decode(ids[s.start : s.stop]).strip() for s in table.spans(ids) if s.word] == words
+    assert [vocabulary.decode(ids[s.start : s.stop]).strip() for s in spans_in(table, ids) if s.word] == words
 
 
 # --- the same as the plain rule ---
@@ -141,7 +141,7 @@ def test_the_device_does_what_the_plain_rule_does(vocabularies, mode: str, model
             plain, picks = plainly(table, ids, length=40, rate=rate, cap=cap, seed=5, step=9, row=100 + row)
             assert result.ids_BT[row].tolist() == plain
             assert int(result.replaced_B[row]) == len(picks)
-            assert int(result.words_B[row]) == sum(span.word for span in table.spans(ids))
+            assert int(result.words_B[row]) == sum(span.word for span in spans_in(table, ids))
             replaced += len(picks)
         assert replaced > 12
 
@@ -199,7 +199,7 @@ def whole_rows(vocabulary: Vocabulary, language: str) -> list[tuple[list[str], l
     for line in lines_of(language)[:300]:
         ids = vocabulary.encode(f"{line} .", language)
         words = [word for word in split(line) if any(sign.isalnum() for sign in word)]
-        spans = [ids[span.start : span.stop] for span in table.spans(ids) if span.word]
+        spans = [ids[span.start : span.stop] for span in spans_in(table, ids) if span.word]
         if [vocabulary.decode(span).strip() for span in spans] == words:
             found.append((words, ids))
     assert len(found) > 150
@@ -213,7 +213,7 @@ def test_text_and_ids_have_the_same_candidates_with_the_same_probabilities(vocab
     table, rule = table_for(vocabulary, language), CodeSwitchingRule(built_in())
     having = 0
     for words, ids in whole_rows(vocabulary, language):
-        for word, span in zip(words, (span for span in table.spans(ids) if span.word), strict=True):
+        for word, span in zip(words, (span for span in spans_in(table, ids) if span.word), strict=True):
             candidates = rule.candidates(word, language)
             options = table.entries.get(tuple(ids[span.start : span.stop]), ())
             assert [(one.language, one.written) for one in options] == [(c.language, c.written) for c in candidates]
@@ -231,7 +231,7 @@ def test_the_same_random_numbers_switch_the_same_words_in_text_and_in_ids(
     table, rule = table_for(vocabulary, language), CodeSwitchingRule(built_in())
     switched = 0
     for row, (words, ids) in enumerate(whole_rows(vocabulary, language)[:60]):
-        spans = table.spans(ids)
+        spans = spans_in(table, ids)
         numbers = [number for number, span in enumerate(spans) if span.word]
 
         def draw(column: int, bits: int, row: int = row) -> float:

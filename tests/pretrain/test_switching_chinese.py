@@ -14,7 +14,7 @@ from isoglot.pretrain.code_switching import DeviceSwitcher
 from isoglot.pretrain.code_switching_table import SwitchTable, dictionaries_record
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab import Vocabulary, train_vocabulary
-from tests.pretrain.plain_switching import decoded, plainly, table_of
+from tests.pretrain.plain_switching import decoded, plainly, spans_in, table_of
 
 CHINESE = "我用电脑写字。他用电脑写信。电脑公司用电。公司写信用Python写。\n他的目的是写字，目的地是公司 电脑。\n"
 WORDS = {("en", "zh"): [Entry("computer", "电脑"), Entry("write", "写"), Entry("of", "的"), Entry("firm", "公司"), Entry("trust", "信用")]}  # fmt: skip
@@ -73,7 +73,7 @@ def test_the_longest_word_is_taken_and_words_of_weight_0_stay(unsegmented):
 
     def words(table: SwitchTable, text: str) -> list[str]:
         ids = vocabulary.encode(f"。{text}。", "zh")
-        return [vocabulary.decode(ids[span.start : span.stop]) for span in table.spans(ids) if span.word]
+        return [vocabulary.decode(ids[span.start : span.stop]) for span in spans_in(table, ids) if span.word]
 
     assert words(chinese_table(vocabulary), "写信用的字") == ["写", "信用", "的", "字"]
     assert words(chinese_table(vocabulary), "目的地") == ["目", "的", "地"]
@@ -100,7 +100,7 @@ def test_any_ids_at_all_without_blanks(unsegmented, data: st.DataObject, rate: f
     result = switcher.switched(torch.tensor([ids]), step, torch.tensor([3]))
     plain, picks = plainly(table, ids, length=length, rate=rate, cap=cap, seed=1, step=step, row=3)
     assert result.ids_BT.tolist() == [plain]
-    assert int(result.words_B) == sum(span.word for span in table.spans(ids))
+    assert int(result.words_B) == sum(span.word for span in spans_in(table, ids))
     assert len(picks) == int(result.replaced_B) <= int(result.with_entry_B) <= int(result.words_B)
 
 

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.model import EncoderLike, make_batch
-from isoglot.represent import LanguageMoments, LanguageStatistics, extract, language_statistics
+from isoglot.represent import LanguageStatistics, extract, language_statistics
 from tests.errors import raises
 
 
@@ -79,19 +77,6 @@ def test_a_language_over_its_tokens(encoder: EncoderLike, sentences: list[str]):
     np.testing.assert_allclose(found.mean(1), X.mean(axis=0), atol=1e-5)
     np.testing.assert_allclose(found.covariance(1), np.cov(X.T), atol=1e-5)
     assert (found.about["name"], found.about["language"], found.about["of"]) == ("x", "en", "tokens")
-
-
-def test_moments_are_saved(imported: EncoderLike, tmp_path: Path):
-    found = language_statistics(imported, ["the cat", "a dog"], language="en")
-    found.save(tmp_path / "en.safetensors")
-    again = LanguageMoments.load(tmp_path / "en.safetensors")
-    assert (again.layers, again.count, again.about) == (found.layers, found.count, found.about)
-    np.testing.assert_array_equal(again.covariances_LDD, found.covariances_LDD)
-    (tmp_path / "bad").write_bytes(b"no")
-    with raises("corrupt-file"):
-        LanguageMoments.load(tmp_path / "bad")
-    with raises("storage.not-found"):
-        LanguageMoments.load(tmp_path / "none")
 
 
 def test_errors():

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
+from isoglot.core.artifact import save_arrays
 from isoglot.model import EncoderLike, make_batch
 from isoglot.represent.moments import LanguageStatistics
 from isoglot.steer import LanguageMeans
@@ -26,32 +25,6 @@ def made(parts: dict[str, list[np.ndarray]], layers: tuple[int, ...] = (0, 3)) -
     return LanguageMeans(moments, {"encoder_sha256": "a" * 64, "depth": 3, "hidden_size": 4})
 
 
-@st.composite
-def cut_rows(draw: st.DrawFn) -> tuple[np.ndarray, list[np.ndarray]]:
-    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=5))
-    chance = np.random.default_rng(draw(st.integers(0, 99)))
-    X = chance.normal(draw(st.sampled_from([0.0, 1000.0])), 0.5, (sum(sizes), 4))
-    return X, np.split(X, np.cumsum(sizes)[:-1])
-
-
-@given(cut_rows(), st.integers(1, 4))
-def test_merged_parts_are_the_whole(rows: tuple[np.ndarray, list[np.ndarray]], cut: int):
-    X, parts = rows
-    cut = min(cut, len(parts) - 1)
-    one, two = made({"en": parts[:cut], "fr": [X]}), made({"de": [X + 1], "en": parts[cut:]})
-    found = one.merge(two)
-    assert found.languages == ("en", "fr", "de")
-    assert found.count("en") == len(X)
-    assert found.moments["en"].about == {"sentences": len(parts), "sentences_sha256": ["en", "en"]}
-    for layer in (0, 3):
-        np.testing.assert_allclose(found.mean("en", layer), (layer + 1) * X.mean(axis=0), rtol=1e-12, atol=1e-12)
-        spread = (layer + 1) ** 2 * np.cov(X.T)
-        np.testing.assert_allclose(found.covariance("en", layer), spread, atol=1e-8)
-        np.testing.assert_array_equal(found.mean("de", layer), two.mean("de", layer))
-    np.testing.assert_allclose(found.mean("en", 0), two.merge(one).mean("en", 0), rtol=1e-12, atol=1e-12)
-    assert one.count("en") + two.count("en") == len(X)  # neither was touched
-
-
 @torch.no_grad()
 def test_special_tokens_and_padding_do_not_count(encoder: EncoderLike, means: LanguageMeans, texts):
     assert (means.languages, means.layers) == (("en", "fr"), tuple(range(encoder.depth + 1)))
@@ -63,15 +36,6 @@ def test_special_tokens_and_padding_do_not_count(encoder: EncoderLike, means: La
             np.testing.assert_allclose(means.mean(code, layer), X.mean(axis=0), atol=1e-5)
             np.testing.assert_allclose(means.covariance(code, layer), np.cov(X.T.astype(np.float64)), atol=1e-5)
     np.testing.assert_array_equal(means.difference("en", "fra", 1), means.mean("fr", 1) - means.mean("eng", 1))
-
-
-def test_parts_of_a_text_merge_to_the_whole(encoder: EncoderLike, means: LanguageMeans, texts):
-    one = LanguageMeans.fit(encoder, {"en": texts["en"][:1], "fr": texts["fr"]})
-    found = one.merge(LanguageMeans.fit(encoder, {"en": texts["en"][1:]}))
-    assert found.moments["en"].about["sentences"] == 3
-    for layer in means.layers:
-        np.testing.assert_allclose(found.mean("en", layer), means.mean("en", layer), atol=1e-6)
-        np.testing.assert_allclose(found.covariance("en", layer), means.covariance("en", layer), atol=1e-6)
 
 
 def test_a_file_has_all_of_it(tmp_path: Path):
@@ -97,7 +61,7 @@ def test_a_file_has_all_of_it(tmp_path: Path):
     (tmp_path / "cut").write_bytes(bytes(data[:-9]))
     with raises("corrupt-file.size"):
         LanguageMeans.load(tmp_path / "cut")
-    means.moments["en"].save(tmp_path / "moments")
+    save_arrays(tmp_path / "moments", "language moments", {}, {"means": np.ones((1, 4))})
     with raises("input.unknown-format", 1):
         LanguageMeans.load(tmp_path / "moments")
     with raises("storage.not-found"):
@@ -124,14 +88,6 @@ def test_what_is_not_there_is_named(ours: EncoderLike, texts):
 
 
 def test_means_of_another_encoder_are_refused(ours, imported: EncoderLike, texts):
-    X = np.ones((2, 4))
-    one, two = made({"en": [X]}), made({"en": [X]})
-    two.about["encoder_sha256"] = "b" * 64
-    with raises("config.other-encoder"):
-        one.merge(two)
-    with raises("config.unknown-layer", "[1]", "[0, 3]"):
-        one.merge(made({"en": [X]}, layers=(1,)))
-
     means = LanguageMeans.fit(ours, texts, layers=[1])
     means.check_encoder(ours)
     with raises("config.other-encoder", 2, 3):

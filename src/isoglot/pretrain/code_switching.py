@@ -162,7 +162,7 @@ class DeviceSwitcher:
     def _spans(self, raw_BS: Tensor, added: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Start and stop of each span of a row (both S for missing spans), and whether it is a word.
 
-        The same as :meth:`.code_switching_table.SwitchTable.spans`.
+        As :func:`.code_switching_table.spans_of`, with longer words that the table knows.
         """
         traits_BS = self._traits_V[raw_BS]
         before_BS, after_BS = pad(traits_BS[:, :-1], (1, 0)), pad(traits_BS[:, 1:], (0, 1))

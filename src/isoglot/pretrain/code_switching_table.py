@@ -102,23 +102,6 @@ class SwitchTable:
     known: frozenset[tuple[int, ...]] = frozenset()
     """Words without translation, in text without marks."""
 
-    def spans(self, ids: Sequence[int]) -> list[Span]:
-        """Divide a row into words and what is between them; the device does the same."""
-        traits = [int(self.traits[index]) for index in ids]
-        spans = {span.start: span for span in spans_of(traits)}
-        size, start = len(ids), 0
-        found = []
-        while start < size:
-            stops = [stop for stop in range(start + self.longest, start + 1, -1) if stop in spans or stop == size]
-            runs = ((stop, tuple(ids[start:stop])) for stop in stops)
-            stop = next((stop for stop, run in runs if run in self.entries or run in self.known), None)
-            if stop is None:
-                found.append(spans[start])
-            else:
-                found.append(Span(start, stop, stop < size and bool(start or traits[start] & OPENS)))
-            start = found[-1].stop
-        return found
-
 
 def spans_of(traits: Sequence[int]) -> list[Span]:
     """Divide a row into spans by the traits of its subwords.

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Unpack
 import numpy as np
 import torch
 
-from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent.representations import no_layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from isoglot.represent.representations import Representations
     from isoglot.represent.sentences import Sentences
 
-_KIND = "moments of a language"
 Key = TypeVar("Key")
 
 
@@ -121,42 +118,10 @@ class LanguageMoments:
             raise ConfigError("these moments have means but no covariances", "compute both from text", "missing-data")
         return self.covariances_LDD
 
-    def merge(self, other: LanguageMoments, about: Mapping[str, Any] | None = None) -> LanguageMoments:
-        """Moments of the rows of both together, equal to a single pass up to rounding.
-
-        Raises:
-            ConfigError: The other has different layers or another hidden size.
-        """
-        fitter = LanguageStatistics.continued(self)
-        fitter.merge(LanguageStatistics.continued(other))
-        return fitter.result(self.about if about is None else about)
-
     def _at(self, layer: int) -> int:
         if layer not in self.layers:
             raise no_layer(layer, self.layers)
         return self.layers.index(layer)
-
-    def save(self, path: str | Path) -> None:
-        """Write to a ``.safetensors`` file.
-
-        Raises:
-            StorageError: The file cannot be written.
-        """
-        facts = {"layers": list(self.layers), "count": self.count, "about": self.about}
-        arrays = {"means": self.means_LD, "covariances": self.spreads_LDD()}
-        save_arrays(path, _KIND, facts, arrays)
-
-    @classmethod
-    def load(cls, path: str | Path) -> LanguageMoments:
-        """Read a file written by :meth:`save`.
-
-        Raises:
-            CorruptFileError: The file is damaged.
-            InputError: The file holds something else.
-            StorageError: The file does not exist.
-        """
-        facts, arrays = load_arrays(path, _KIND, remedy="make it again")
-        return cls(tuple(facts["layers"]), facts["count"], arrays["means"], arrays["covariances"], facts["about"])
 
 
 class LanguageStatistics:
@@ -180,19 +145,6 @@ class LanguageStatistics:
     def count(self) -> int:
         """Number of rows so far."""
         return self._sums.count
-
-    @classmethod
-    def continued(cls, moments: LanguageMoments) -> LanguageStatistics:
-        """Fitter that already holds these moments."""
-        fitter = cls(moments.layers)
-        means, spreads = torch.tensor(moments.means_LD), torch.tensor(moments.spreads_LDD())
-        scatters = spreads * max(moments.count - 1, 1)
-        fitter._sums.merge(
-            moments.count,
-            dict(zip(fitter.layers, means, strict=True)),
-            dict(zip(fitter._sums.pairs, scatters, strict=True)),
-        )
-        return fitter
 
     def update(self, batch: Mapping[int, np.ndarray | torch.Tensor] | Representations) -> None:
         """Add rows: an N × D matrix for each layer.

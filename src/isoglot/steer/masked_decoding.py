@@ -27,7 +27,10 @@ from isoglot.steer.shifted_pass import best_tokens
 from isoglot.steer.shifts import make_shift
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoglot.core.progress import Progress
+    from isoglot.model.batch import Batch
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.means import LanguageMeans
@@ -103,7 +106,7 @@ def masked_languages(
     """
     code = language_code(language)
     vocabulary = encoder.vocabulary
-    mask = vocabulary.mask_id
+    mask = vocabulary.mask_id  # raises if there is none
     sets.check_vocabulary(vocabulary)
     sets.mask(code)  # raises for languages without tokens
     (number,) = chosen_layers([layer], encoder.depth)
@@ -115,8 +118,7 @@ def masked_languages(
                 f"a shift with alpha {alpha:g} needs means and a target language", "give both", "not-supported"
             )
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
-    size = row_length(encoder, None)
-    rows = RowMaker(vocabulary, code, "text", size).rows(list(read_sentences(sentences, "text")))
+    rows = RowMaker(vocabulary, code, "text", row_length(encoder, None)).rows(list(read_sentences(sentences, "text")))
     stream = random_stream(seed, "masked languages")
     at_N = np.array([stream.integers(len(ids)) for ids in rows.ids])
     made_N = np.zeros(len(rows.ids), dtype=np.int64)
@@ -127,17 +129,12 @@ def masked_languages(
         progress.task(f"masked {code}", total=len(rows.ids), unit="sentences") as task,
     ):
         for group in rows.batches(batch_budget(encoder, None)):
-            batch = batch_of_ids(vocabulary, [rows.ids[row] for row in group], length=size)
-            sizes_B = np.array([len(rows.ids[row]) for row in group])
-            firsts_B = first_places(vocabulary, sizes_B, batch.ids_BT.shape[1])
-            lines, places = torch.arange(len(group)), torch.from_numpy(at_N[group] + firsts_B)
-            batch.ids_BT[lines, places] = mask
-            batch = batch.to(encoder.device)
+            batch, places = _masked_batch(encoder, [rows.ids[row] for row in group], at_N[group], mask)
             states = encoder.layers(batch, code)
             last_BTD = states[-1]
             if shift is not None:
                 last_BTD = encoder.run_from(number, shift(states[number], batch.ids_BT), batch, above)
-            found = best_tokens(encoder, last_BTD[lines, places], above)
+            found = best_tokens(encoder, last_BTD[torch.arange(len(group)), places], above)
             made_N[group] = found.cpu().numpy()
             task.advance(len(group))
     return MaskedLanguages(
@@ -150,6 +147,17 @@ def masked_languages(
         threshold=sets.threshold,
         **_shares(made_N, code, sets),
     )
+
+
+def _masked_batch(
+    encoder: EncoderLike, ids: Sequence[Sequence[int]], at_B: np.ndarray, mask: int
+) -> tuple[Batch, torch.Tensor]:
+    """A batch with one token of every row masked, on the device; and the positions of the masks (B)."""
+    batch = batch_of_ids(encoder.vocabulary, ids, length=row_length(encoder, None))
+    sizes_B = np.array([len(row) for row in ids])
+    places_B = torch.from_numpy(at_B + first_places(encoder.vocabulary, sizes_B, batch.ids_BT.shape[1]))
+    batch.ids_BT[torch.arange(len(ids)), places_B] = mask
+    return batch.to(encoder.device), places_B
 
 
 def _shares(made_N: np.ndarray, code: str, sets: TokenSets) -> dict[str, Any]:

@@ -210,31 +210,6 @@ class LanguageMeans:
                     "other-encoder",
                 )
 
-    def merge(self, other: LanguageMeans) -> LanguageMeans:
-        """Merge with means from more languages, or from more text of the same.
-
-        Measured layers and alphas are dropped, since the means change.
-
-        Raises:
-            ConfigError: Encoders or layers differ.
-        """
-        for key in ("encoder_sha256", "vocabulary_sha256", "depth", "hidden_size"):
-            if self.about.get(key) != other.about.get(key):
-                raise ConfigError(
-                    "means of different encoders cannot be merged", "estimate them with one encoder", "other-encoder"
-                )
-        if self.layers != other.layers:
-            raise ConfigError(
-                f"means of layers {list(other.layers)} cannot be merged with layers {list(self.layers)}",
-                "estimate the same layers",
-                "unknown-layer",
-            )
-        moments = dict(self.moments)
-        for code, more in other.moments.items():
-            here = moments.get(code)
-            moments[code] = more if here is None else here.merge(more, _joined(here.about, more.about))
-        return LanguageMeans(moments, dict(self.about))
-
     def without_covariances(self) -> LanguageMeans:
         """Means and counts only, in float32: all that shifts need, at a hundredth of the size."""
         moments = {
@@ -311,10 +286,3 @@ class LanguageMeans:
         if code not in self.moments:
             raise ConfigError(f"there is no mean of {shown(code)}", nearest_name(code, self.moments), "unknown-name")
         return self.moments[code]
-
-
-def _joined(one: Mapping[str, Any], two: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the records of two parts: sum of sentences, hashes of both."""
-    given = (about.get("sentences_sha256") or [] for about in (one, two))
-    hashes = [each for part in given for each in (part if isinstance(part, list) else [part])]
-    return {**one, "sentences": one.get("sentences", 0) + two.get("sentences", 0), "sentences_sha256": hashes}

@@ -235,9 +235,8 @@ def shift_transfer(
             for code in targets:
                 plain = how.tested(dev[code], code, 0, work, 0.0).scores.main if choose == "dev" else math.nan
                 for layer in numbers:
-                    tried: Mapping[float, float] = {}
                     by: ChosenBy = "given"
-                    chosen = list(alphas)
+                    chosen, tried = list(alphas), {}
                     if choose == "dev":
                         on_dev = partial(how.dev_score, dev[code], code, layer, work, plain)
                         best = alpha_by_dev(on_dev, [0.0, *alphas])
@@ -248,10 +247,8 @@ def shift_transfer(
                         found = how.tested(test[code], code, layer, work, alpha)
                         rows.append((code, layer, alpha, by, tried, found))
         paired = compare_all([(row[-1].scores.ratio_S2, baselines[row[0]].scores.ratio_S2) for row in rows])
-        tests = tuple(
-            ShiftedTest(*row, each, learned_from=row[0] in tuned.languages)
-            for row, each in zip(rows, paired, strict=True)
-        )
+        known = tuned.languages
+        tests = tuple(ShiftedTest(*row, each, row[0] in known) for row, each in zip(rows, paired, strict=True))
         about = options.kind, options.positions
         done = ShiftOutcome(tuned.task.name, tuned.task.metric, source, baselines, tests, whose, *about)
         if run is not None and write is not None:
