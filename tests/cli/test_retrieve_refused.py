@@ -98,11 +98,11 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         (("--source", "x.npy"), "--source and --target go together; give both, or a MODEL"),
         (
             ("--source", "x.npy", "--target", "one.npy"),
-            "x.npy has 12 rows, one.npy 1; row i of one must be the translation of row i of the other",
+            "12 in x.npy (source), 1 in one.npy (target); row i of one must be the translation of row i of the other",
         ),
         (
             ("--source", "x.npy", "--target", "wide.npy"),
-            "wide.npy 7",
+            "7 in wide.npy",
         ),
         (("--source", "x.npy", "--target", "nan.npy"), "nan.npy: row 5"),
         (("--source", "zero.npy", "--target", "x.npy"), "zero.npy: row 5"),

@@ -175,7 +175,7 @@ def test_maps_of_one_s_own(isoglot, models, bitext, tmp_path: Path):
     [
         (["--other", "de"], "--other 'de' is not language=model; write it as --other de=MODEL"),
         (["--other", "en={en}"], "the model knows no built-in language but those of other models"),
-        (["--other", "fr={de}"], "the vocabulary has no language 'fr'"),
+        (["--other", "fr={de}"], "unknown language of the vocabulary 'fr'"),
         (["--other", "de={de}", "--maps", "fr={de}"], ": no model reads fr; name it: --other fr=MODEL"),
         (["--other", "de={de}", "--bilingual-maps", "de={de}"], "--bilingual-maps without --bilingual"),
         (

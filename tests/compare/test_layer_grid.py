@@ -146,7 +146,7 @@ def test_errors():
     wrong: tuple[tuple[str, Any, Any, str], ...] = (
         ("input.not-finite", {**X, 3: nan}, Y, "row 4 of layer 3 of X"),
         ("input.row-count", X, part(Y, slice(7)), "7"),
-        ("input.row-count", {**X, 3: X[3][:4]}, Y, "4 and 10"),
+        ("input.row-count", {**X, 3: X[3][:4]}, Y, "4 in layer 3"),
         ("input.shape", {**X, 3: X[3][0]}, Y, "layer 3 of X"),
         ("input.type", {**X, 3: X[3].astype(complex)}, Y, "complex128"),
         ("input.type", {**X, 3: "rows"}, Y, "layer 3 of X"),

@@ -126,11 +126,11 @@ def test_words_that_are_not_the_golds(gold):
     [
         (
             ([[0]], [["r"]], [], []),
-            ("input.row-count", "[1, 1, 0, 0]"),
+            ("input.row-count", "1 in gold labels", "0 in labels"),
         ),
         (
             ([[0]], [["r"]], [[0]], [[]]),
-            ("input.row-count", "1", "[1, 1, 1, 0]"),
+            ("input.row-count", "sentence 1", "0 in labels"),
         ),
         (
             ([[0]], [["r"]], [[2]], [["r"]]),

@@ -26,7 +26,7 @@ from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
 from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
-from isoglot.core.errors import InputError, check_name, check_range
+from isoglot.core.errors import InputError, check_counts, check_name, check_range
 from isoglot.core.progress import SILENT, counted
 from isoglot.represent import extract
 from isoglot.represent.layer_pass import chosen_layers
@@ -115,10 +115,7 @@ class CKAFitter:
         """
         taken = [side.take(batch) for side, batch in zip(self._sides, (X, Y), strict=True)]
         rows, others = (len(next(iter(layers.values()))) for layers in taken)
-        if rows != others:
-            raise InputError(
-                f"X has {rows} rows and Y {others}", "give the same items in the same order on both sides", "row-count"
-            )
+        check_counts("rows", {"X": rows, "Y": others}, "give the same items in the same order on both sides")
         self._make_room(taken)
         start = 0
         while start < rows:
@@ -245,12 +242,7 @@ def layer_cka(
     Raises:
         InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a constant layer.
     """
-    if len(one) != len(other):
-        raise InputError(
-            f"X has {len(one)} rows and Y {len(other)}",
-            "give the same items in the same order on both sides",
-            "row-count",
-        )
+    check_counts("rows", {"X": len(one), "Y": len(other)}, "give the same items in the same order on both sides")
     fitter = CKAFitter(one.layers, other.layers, precision=precision)
     with progress.task("compare layers", total=len(one), unit="rows") as task:
         for start in range(0, len(one), CHUNK):
@@ -306,13 +298,8 @@ def stream_layer_cka(
     total = len(sentences_a) if isinstance(sentences_a, Sized) else None
     with progress.task("compare all layers", total=total, unit="sentences") as task:
         while any(texts := [list(islice(side, chunk)) for side in given]):
-            if len(texts[0]) != len(texts[1]):
-                counts = [f"{fitter.count + len(side):,}" for side in texts]
-                raise InputError(
-                    f"{' and '.join(counts)} or more sentences on the two sides",
-                    "give the same sentences in the same order on both sides",
-                    "row-count",
-                )
+            counts = {name: fitter.count + len(side) for name, side in zip("AB", texts, strict=True)}
+            check_counts("sentences", counts, "give the same sentences in the same order on both sides")
             X, Y = (
                 extract(encoder, side, layers=list(own), pool=pool, language=code)
                 for encoder, side, own, code in zip(encoders, texts, chosen, codes, strict=True)

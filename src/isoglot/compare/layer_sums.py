@@ -17,7 +17,7 @@ import torch
 
 from isoglot.compare.measures.cka import debiased_product
 from isoglot.core.arrays import take_rows, to_matrix
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,13 +109,8 @@ class SideSums:
                 f"the batch has no layer {missing[0]} of {self.name}", "give every batch all layers", "unknown-layer"
             )
         taken = {layer: _checked(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
-        counts = {len(rows_BD) for rows_BD in taken.values()}
-        if len(counts) > 1:
-            raise InputError(
-                f"layers of {self.name} have {min(counts)} and {max(counts)} rows",
-                "give each layer the same items",
-                "row-count",
-            )
+        counts = {f"layer {layer} of {self.name}": len(rows_BD) for layer, rows_BD in taken.items()}
+        check_counts("rows", counts, "give each layer the same items")
         for layer, width in self.widths.items():
             if taken[layer].shape[1] != width:
                 raise ConfigError(

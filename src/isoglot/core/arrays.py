@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import torch
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import InputError, check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,8 +111,7 @@ def take_same_rows(X: ArrayLike, Y: ArrayLike) -> tuple[torch.Tensor, torch.Tens
         InputError: One of them is invalid, or the numbers of rows differ.
     """
     X_ND, Y_NE = take_rows(X), take_rows(Y, "Y")
-    if len(X_ND) != len(Y_NE):
-        raise _unequal(len(X_ND), len(Y_NE), "give the same items in the same order")
+    check_counts("rows", {"X": len(X_ND), "Y": len(Y_NE)}, "give the same items in the same order")
     return X_ND, Y_NE
 
 
@@ -171,8 +170,7 @@ def take_pairs(X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> torch.Ten
     """
     rows, others = len(X), len(Y)
     if pairs is None:
-        if rows != others:
-            raise _unequal(rows, others, "give one row of Y for each of X, or pairs=")
+        check_counts("rows", {"X": rows, "Y": others}, "give one row of Y for each of X, or pairs=")
         return torch.arange(rows)[:, None].expand(rows, 2)
     pairs_P2 = to_tensor(pairs, "pairs").cpu()
     if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or pairs_P2.is_floating_point() or pairs_P2.dtype == torch.bool:
@@ -273,10 +271,6 @@ def _dtype(X: ArrayLike) -> torch.dtype:
     dtype = getattr(X, "dtype", np.dtype(float))
     name = getattr(dtype, "name", str(dtype)).removeprefix("torch.")
     return torch.float32 if name in ("bfloat16", "float16", "float32") else torch.float64
-
-
-def _unequal(rows: int, others: int, remedy: str) -> InputError:
-    return InputError(f"X has {rows} rows and Y {others}", remedy, "row-count")
 
 
 def _rows(bad_N: torch.Tensor, name: str, start: int = 0) -> str:

@@ -16,7 +16,7 @@ import difflib
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 _LONGEST_PART = 1000  # characters of a problem or a remedy, which may quote input of any size
@@ -275,7 +275,7 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     return f"choose one of {', '.join(listed)}{others}" if names else "there are none to choose from"
 
 
-def check_name(what: str, name: Any, known: Iterable[str]) -> None:  # noqa: ANN401 - any value at all may be wrong
+def check_name(what: str, name: Any, known: Iterable[str], code: str = "unknown-name") -> None:  # noqa: ANN401
     """Check that a name is one of the known ones.
 
     >>> check_name("metric", "cosin", ["cosine", "euclidean"])
@@ -288,7 +288,22 @@ def check_name(what: str, name: Any, known: Iterable[str]) -> None:  # noqa: ANN
     names = tuple(known)
     if name not in names:
         remedy = nearest_name(str(name), names)
-        raise ConfigError(f"unknown {what} {shown(name)}", remedy, "unknown-name")
+        raise ConfigError(f"unknown {what} {shown(name)}", remedy, code)
+
+
+def check_counts(what: str, counts: Mapping[str, int], remedy: str, code: str = "row-count") -> None:
+    """Check that things that correspond one by one are equally many.
+
+    >>> check_counts("rows", {"X": 3, "Y": 4}, "give the same items in the same order")
+    Traceback (most recent call last):
+    isoglot.core.errors.InputError: different numbers of rows: 3 in X, 4 in Y; give the same items in the same order
+
+    Raises:
+        InputError: They are not.
+    """
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count} in {name}" for name, count in counts.items())
+        raise InputError(f"different numbers of {what}: {listed}", remedy, code)
 
 
 def check_range(name: str, value: float, low: float, high: float | None = None) -> None:

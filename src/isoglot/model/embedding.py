@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 import torch
 from torch import nn
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.model.batch import in_second_text
 from isoglot.model.blocks import norm
 from isoglot.model.kernels.dropout import Dropout
@@ -52,10 +52,7 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
                 f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
                 "missing-option",
             )
-        if language not in self:
-            raise ConfigError(
-                f"the encoder has no language {shown(language)}", nearest_name(language, self), "unknown-language"
-            )
+        check_name("language of the encoder", language, self, "unknown-language")
         return cast("PartT", self[language])
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import InputError, check_counts, shown
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.estimates import Center, OtherText
 from isoglot.retrieve.evaluation import RetrievalConfig, RetrievalScores, score_retrieval
@@ -358,19 +358,12 @@ def _common_layers(source: VectorSet, target: VectorSet) -> list[tuple[int | Non
 def _check_sizes(
     source: VectorSet, target: VectorSet, layers: tuple[int | None, int | None], gold: Gold | None
 ) -> None:
-    if gold is None and len(source) != len(target):
-        raise InputError(
-            f"{source.name} has {len(source):,} rows, {target.name} {len(target):,}",
-            "row i of one must be the translation of row i of the other",
-            "row-count",
-        )
-    widths = source.layers[layers[0]].shape[1], target.layers[layers[1]].shape[1]
-    if widths[0] != widths[1]:
-        raise InputError(
-            f"{source.name} has {widths[0]} columns and {target.name} {widths[1]}",
-            "give vectors of one space, or a map from one to the other",
-            "shape",
-        )
+    sides = {f"{side.name} ({name})": side for name, side in (("source", source), ("target", target))}
+    if gold is None:
+        rows = {name: len(side) for name, side in sides.items()}
+        check_counts("rows", rows, "row i of one must be the translation of row i of the other")
+    widths = {name: side.layers[layer].shape[1] for layer, (name, side) in zip(layers, sides.items(), strict=True)}
+    check_counts("columns", widths, "give vectors of one space, or a map from one to the other", "shape")
 
 
 def _check_rows(side: VectorSet, layer: int | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from isoglot.core.arrays import ArrayLike, paired_rows, to_tensor
-from isoglot.core.errors import ConfigError, InputError, check_name
+from isoglot.core.errors import ConfigError, check_counts, check_name
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.gold import Gold
@@ -78,10 +78,7 @@ def fitting(gold: Gold | None, rows_X: int, rows_Y: int) -> Gold:
         InputError: It does not fit; without a gold: the numbers of rows differ.
     """
     if gold is None:
-        if rows_X != rows_Y:
-            raise InputError(
-                f"X has {rows_X} rows, Y {rows_Y}", "give gold pairs, or the same number of rows", "row-count"
-            )
+        check_counts("rows", {"X": rows_X, "Y": rows_Y}, "give gold pairs, or the same number of rows")
         return Gold.one_to_one(rows_X)
     gold.check(rows_X, rows_Y)
     return gold

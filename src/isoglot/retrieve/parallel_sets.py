@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_counts
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import counted
 from isoglot.text.cleaning.processing import check_as_written
@@ -56,20 +56,14 @@ class ParallelSet:
             raise ConfigError(
                 f"sentences of {counted(len(lists), 'languages')}", "give lists of two or more", "other-language"
             )
-        (first, texts), *others = lists.items()
-        for code, other in others:
-            if len(other) != len(texts):
-                raise InputError(
-                    f"{len(other):,} sentences of {code} for {len(texts):,} of {first}",
-                    "give lists of the same length, translations at the same position",
-                    "row-count",
-                )
-        kept = [row for row in range(len(texts)) if all(one[row].strip() for one in lists.values())]
+        counts = {code: len(texts) for code, texts in lists.items()}
+        check_counts("sentences", counts, "give lists of the same length, translations at the same position")
+        kept = [row for row in range(min(counts.values())) if all(one[row].strip() for one in lists.values())]
         return cls(
             name=name,
             sentences={code: [one[row] for row in kept] for code, one in lists.items()},
             numbers=[row + 1 for row in kept],
-            left_out=len(texts) - len(kept),
+            left_out=min(counts.values()) - len(kept),
         )
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import ConfigError, InputError, MissingPartError
+from isoglot.core.errors import ConfigError, InputError, MissingPartError, check_counts
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 
@@ -138,7 +138,4 @@ def check_references(sentences: int, references: int) -> None:
     Raises:
         InputError: The numbers differ.
     """
-    if sentences != references:
-        raise InputError(
-            f"{sentences:,} sentences with {references:,} references", "give one reference for each", "row-count"
-        )
+    check_counts("lines", {"sentences": sentences, "references": references}, "give one reference for each")

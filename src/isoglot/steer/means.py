@@ -18,6 +18,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.moments import LanguageMoments, language_statistics
+from isoglot.represent.representations import no_layer
 from isoglot.retrieve.estimates import OtherText
 from isoglot.steer.shift_choice import ShiftChoice
 
@@ -171,9 +172,7 @@ class LanguageMeans:
         """Moments of a language, which have the layer."""
         moments = self._of(language)
         if layer not in self.layers:
-            raise ConfigError(
-                f"the means have no layer {layer}", f"choose one of {', '.join(map(str, self.layers))}", "unknown-layer"
-            )
+            raise no_layer(layer, self.layers)
         return moments
 
     def check_encoder(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.errors import ConfigError, nearest_name
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.provenance import use_dictionary, without_words
@@ -81,12 +81,7 @@ def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: C
     found: dict[Pair, Friends] = {}
     for (first, second), paths in dictionaries.items():
         for code in (first, second):
-            if code not in languages:
-                raise ConfigError(
-                    f"a dictionary for {first}-{second}, but {code} is none of the languages",
-                    nearest_name(code, languages),
-                    "unknown-name",
-                )
+            check_name(f"language of the dictionary {first}-{second}", code, languages)
         found[first, second] = found[second, first] = Friends.read((first, second), paths)
     return found
 

@@ -41,7 +41,7 @@ from isoglot.core.artifact import (
     stored_bytes,
     write_index,
 )
-from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, nearest_name, shown
+from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, check_name, shown
 from isoglot.core.files import as_json, inside, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.run import renewed_folder
@@ -203,12 +203,8 @@ class Vocabulary:
             ConfigError: It has no such language.
         """
         code = language_code(language)
-        if self.languages and code not in self.languages:
-            raise ConfigError(
-                f"the vocabulary has no language {shown(language)}",
-                nearest_name(code, self.languages),
-                "unknown-language",
-            )
+        if self.languages:
+            check_name("language of the vocabulary", code, self.languages, "unknown-language")
         return code
 
     def ids_of(self, language: str) -> np.ndarray:

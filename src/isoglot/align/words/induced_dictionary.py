@@ -20,7 +20,7 @@ from pydantic import Field
 from isoglot.align.words.diagonal_model import WordAlignConfig
 from isoglot.align.words.symmetrization import Symmetry
 from isoglot.core.config import Config
-from isoglot.core.errors import InputError
+from isoglot.core.errors import InputError, check_counts
 from isoglot.text.formats.dictionary import Entry
 
 if TYPE_CHECKING:
@@ -84,12 +84,8 @@ def induce_dictionary(
         InputError: The numbers of sentences differ, or a link is out of range.
     """
     config = InducedConfig() if config is None else config
-    if not len(source) == len(target) == len(links):
-        raise InputError(
-            f"{len(source)} source sentences, {len(target)} target sentences and links of {len(links)}",
-            "give as many of each",
-            "row-count",
-        )
+    counts = {"source": len(source), "target": len(target), "links": len(links)}
+    check_counts("sentences", counts, "give as many of each")
     sides = [_cased(side, config.case) for side in (source, target)]
     joint: Counter[tuple[str, str]] = Counter()
     for number, (one, other, found) in enumerate(zip(*sides, links, strict=True), start=1):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,12 +77,9 @@ def score_links(
         InputError: The numbers of sentence pairs differ.
     """
     for name, gold in (("sure", sure), ("possible", possible)):
-        if gold is not None and len(gold) != len(found):
-            raise InputError(
-                f"links of {len(found)} sentence pairs, {name} gold of {len(gold)}",
-                "give one line for each pair, even a blank one",
-                "row-count",
-            )
+        if gold is not None:
+            counts = {"the links": len(found), f"the {name} gold": len(gold)}
+            check_counts("sentence pairs", counts, "give one line for each pair, even a blank one")
     links = sures = hit_sure = hit_possible = 0
     for number, given in enumerate(found):
         here, certain = set(given), set(sure[number])

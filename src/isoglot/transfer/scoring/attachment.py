@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import InputError, check_counts, shown
 from isoglot.transfer.scoring.trees import are_trees
 from isoglot.transfer.tasks.task import TaskScores
 
@@ -91,12 +91,8 @@ def parse_score(
     Raises:
         InputError: Numbers of sentences or words differ, or a head is not in the sentence.
     """
-    sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
-    if len(set(sizes)) > 1:
-        raise InputError(
-            f"{sizes} sentences of gold heads, gold labels, heads, labels", "give as many of each", "row-count"
-        )
-    counts_N6 = np.zeros((sizes[0], 6), np.int64)
+    check_counts("sentences", _sizes(gold_heads, gold_labels, heads, labels), "give as many of each")
+    counts_N6 = np.zeros((len(gold_heads), 6), np.int64)
     for number, sentence in enumerate(zip(gold_heads, gold_labels, heads, labels, strict=True)):
         _check_sentence(number + 1, *sentence)
         counts = [0] * 6
@@ -163,6 +159,10 @@ def paired(
         yield one, other
 
 
+def _sizes(*parts: Sequence[object]) -> dict[str, int]:
+    return dict(zip(("gold heads", "gold labels", "heads", "labels"), map(len, parts), strict=True))
+
+
 def _check_sentence(
     number: int,
     gold_heads: Sequence[int],
@@ -170,13 +170,8 @@ def _check_sentence(
     heads: Sequence[int],
     labels: Sequence[str],
 ) -> None:
-    sizes = [len(gold_heads), len(gold_labels), len(heads), len(labels)]
-    if len(set(sizes)) > 1:
-        raise InputError(
-            f"sentence {number} has {sizes} gold heads, gold labels, heads, labels",
-            "give one for each word",
-            "row-count",
-        )
+    sizes = _sizes(gold_heads, gold_labels, heads, labels)
+    check_counts(f"words of sentence {number}", sizes, "give one for each word")
     for what, some in (("gold head", gold_heads), ("head", heads)):
         for word, head in enumerate(some, start=1):
             if not 0 <= head <= len(some):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_counts
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.metrics import Interval, drawn_counts
 from isoglot.retrieve.simultaneous_intervals import holm
@@ -157,13 +157,8 @@ def compare(
     one_SN2, other_SN2 = _counts(one), _counts(other)
     _check_options(draws, level)
     for axis, what in ((1, "sentences"), (0, "runs (seeds × settings)")):
-        sizes = one_SN2.shape[axis], other_SN2.shape[axis]
-        if sizes[0] != sizes[1]:
-            raise InputError(
-                f"one system has {sizes[0]:,} {what}, the other {sizes[1]:,}",
-                "compare systems on the same test set, with as many runs",
-                "row-count",
-            )
+        sizes = {"one system": one_SN2.shape[axis], "the other": other_SN2.shape[axis]}
+        check_counts(what, sizes, "compare systems on the same test set, with as many runs")
     seeds = len(one_SN2)
     both_SN2 = np.concatenate([one_SN2, other_SN2])
     difference = float(_differences(_ratios(both_SN2.sum(axis=1)), seeds))

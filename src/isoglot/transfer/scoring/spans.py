@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import InputError, check_counts, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,19 +135,12 @@ def span_score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
     Raises:
         InputError: Numbers of sentences or words differ, or a tag is not a BIO tag.
     """
-    if len(gold) != len(predicted):
-        raise InputError(
-            f"{len(gold):,} sentences in the gold, {len(predicted):,} predicted", "give as many of each", "row-count"
-        )
+    check_counts("sentences", {"the gold": len(gold), "the prediction": len(predicted)}, "give as many of each")
     counts_N3 = np.zeros((len(gold), 3), np.int64)
     by_kind: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
     for number, (gold_tags, tags) in enumerate(zip(gold, predicted, strict=True)):
-        if len(gold_tags) != len(tags):
-            raise InputError(
-                f"sentence {number + 1} has {len(gold_tags)} tags in the gold, {len(tags)} predicted",
-                "give one tag for each word",
-                "row-count",
-            )
+        sizes = {"the gold": len(gold_tags), "the prediction": len(tags)}
+        check_counts(f"tags of sentence {number + 1}", sizes, "give one tag for each word")
         there, made = set(spans(gold_tags)), set(spans(tags))
         for column, some in enumerate((there & made, there, made)):
             counts_N3[number, column] = len(some)
