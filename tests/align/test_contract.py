@@ -19,12 +19,14 @@ from isoglot.align import (
     GeneralizedProcrustes,
     IterativeNormalization,
     LeastSquares,
+    MiniVec2Vec,
     Procrustes,
     Refinement,
     Ridge,
     SelfLearning,
     Steps,
     UnitLength,
+    Vecmap,
     Whiten,
     load_map,
 )
@@ -41,7 +43,7 @@ STEPS: dict[str, Callable[[], Any]] = {
     "zca": Whiten,
     "pca": lambda: Whiten(kind="pca", penalty=0.1),
 }
-MAPS: dict[str, Callable[[], Any]] = {
+BY_PAIRS: dict[str, Callable[[], Any]] = {
     "procrustes": Procrustes,
     "least-squares": LeastSquares,
     "ridge": lambda: Ridge(penalty=0.5),
@@ -50,6 +52,11 @@ MAPS: dict[str, Callable[[], Any]] = {
     "refinement": lambda: Refinement(rounds=2, neighborhood=3),
     "self-learning": lambda: SelfLearning(patience=2, neighborhood=3),
     "steps": lambda: Steps([IterativeNormalization(), Whiten(), Procrustes()]),
+}
+MAPS: dict[str, Callable[[], Any]] = {
+    **BY_PAIRS,
+    "vecmap": lambda: Vecmap(patience=2, neighborhood=3, starts=1),
+    "mini-vec2vec": lambda: MiniVec2Vec(runs=2, clusters=4, rounds=3, starts=1),
 }
 ALL = {**STEPS, **MAPS, "generalized": GeneralizedProcrustes}
 LOSES_LENGTH = {"unit", "iterative", "steps"}
@@ -193,7 +200,7 @@ def test_fitting_twice_gives_the_same(name: str):
     assert repr(one.learned()) == repr(two.learned())
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", BY_PAIRS)
 def test_a_map_brings_pairs_together(name: str):
     X, Y = spaces()
     cosines = (X * Y).sum(1) / np.linalg.norm(X, axis=1) / np.linalg.norm(Y, axis=1)
@@ -202,7 +209,7 @@ def test_a_map_brings_pairs_together(name: str):
     assert score > cosines.mean()
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", BY_PAIRS)
 def test_pairs_say_which_rows_belong_together(name: str):
     X, Y = spaces()
     order = np.random.default_rng(1).permutation(N)
@@ -245,7 +252,7 @@ def test_zero_vectors(name: str):
     assert bad(name, X, Y).startswith(f"row 5 of {called} is all zeros; ")
 
 
-@pytest.mark.parametrize("name", [*MAPS, "generalized"])
+@pytest.mark.parametrize("name", [*BY_PAIRS, "generalized"])
 def test_different_numbers_of_rows(name: str):
     X, Y = spaces()
     said = bad(name, X, Y[:-1])
@@ -309,7 +316,7 @@ def test_lists_and_integers_are_arrays_too(name: str):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", BY_PAIRS)
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [

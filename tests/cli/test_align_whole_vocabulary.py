@@ -197,6 +197,7 @@ def test_help_names_every_option_of_every_map(isoglot):
 
     kinds = {"ridge": align.Ridge, "cca": align.CCA, "rcsls": align.RCSLS, "refinement": align.Refinement}
     kinds |= {"self-learning": align.SelfLearning, "procrustes": align.Procrustes, "least-squares": align.LeastSquares}
+    kinds |= {"vecmap": align.Vecmap, "mini-vec2vec": align.MiniVec2Vec}
     assert {name: options(kind) for name, kind in kinds.items() if options(kind)} == MAP_OPTIONS
     steps = {"iterative": align.IterativeNormalization, "center": align.Center, "unit": align.UnitLength}
     assert {name: options(kind) for name, kind in steps.items() if options(kind)} == STEP_OPTIONS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from isoglot.align.maps.config import AlignConfig
     from isoglot.align.maps.estimator import PairMap
+    from isoglot.align.maps.unsupervised import Convergence
     from isoglot.retrieve.evaluation import MethodScores, RetrievalScores
     from isoglot.text.provenance import Provenance
 
@@ -47,6 +48,11 @@ class LayerAlignment:
     mapping: PairMap = field(repr=False)
     before: RetrievalScores | None
     after: RetrievalScores
+
+    @property
+    def convergence(self) -> Convergence | None:
+        """Whether a map without pairs has converged; None for other maps, or if it was not judged."""
+        return getattr(getattr(self.mapping, "source_", [self.mapping])[-1], "convergence", None)
 
     @property
     def file(self) -> str:
@@ -104,6 +110,7 @@ class Alignment:
                     "file": each.file,
                     "before": None if each.before is None else each.before.as_dict()["scores"],
                     "after": each.after.as_dict()["scores"],
+                    **({} if each.convergence is None else {"convergence": asdict(each.convergence)}),
                 }
                 for each in self.layers
             ],

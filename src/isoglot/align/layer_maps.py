@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from isoglot.align.alignment import ENCODERS, Alignment, LayerAlignment
-from isoglot.align.maps.config import make_map
+from isoglot.align.maps.config import UNSUPERVISED, make_map
 from isoglot.align.splits import limited
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.metrics import SpelledAlike
     from isoglot.text.provenance import Provenance
 
-_IN_ROUNDS = ("rcsls", "refinement", "self-learning")
+_IN_ROUNDS = ("rcsls", "refinement", "self-learning", *UNSUPERVISED)
 
 
 class LayerMatrices(Protocol):
@@ -193,7 +193,7 @@ def fit_alignment(
         test=len(pairs.test_P2),
         facts={**facts, ENCODERS: list(encoders)},
         layers=layers,
-        given=given,
+        given=None if config.method in UNSUPERVISED else given,
     )
 
 
@@ -213,6 +213,8 @@ def _align(
         pairs, gold = train_P2, test_P2
     else:
         (X, Y), pairs = _rows_of(rows, train_P2, place)
+        if config.disjoint and config.method in UNSUPERVISED:
+            X, Y = X[: len(X) // 2], Y[len(Y) // 2 :]
         (asked, answers), gold = _rows_of(rows, test_P2, place)
     mapping = make_map(config).fit(X, Y, pairs=pairs, progress=progress)
     before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
+from isoglot.align.maps.config import UNSUPERVISED
 from isoglot.align.words.encoder_links import CENTERS, RULES
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
@@ -89,6 +90,7 @@ def remarks(result: Alignment) -> list[str]:
     notes: list[str] = []
     if facts.get("repeated"):
         notes.append(f"{counted(facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
+    notes += convergence_in_words(result)
     notes += cut_in_words(zip(result.languages, facts.get("cut", (0, 0)), strict=True), result.train + result.test)
     name = "test_dictionary" if "test_dictionary" in facts else "dictionary"
     if name not in facts:
@@ -109,6 +111,12 @@ def remarks(result: Alignment) -> list[str]:
             said = in_words(scores.precision[1].value, scores.queries, None if other is None else other.value, queries)
             notes.append(f"All entries / spelled differently, {when} the map: {said}")
     return [*notes, facts["leak_check"]["sentence"]]
+
+
+def convergence_in_words(result: Alignment) -> list[str]:
+    """For maps without pairs, whether each has converged."""
+    name = {None: "The map"} | {each.layer: f"Layer {each.layer}" for each in result.layers if each.layer is not None}
+    return [f"{name[each.layer]} {each.convergence}" for each in result.layers if each.convergence is not None]
 
 
 def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> Page:
@@ -132,7 +140,8 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> Page:
             name="alignment",
             title=_title(result),
             caption=f"Share of held-out {_WHAT[result.use]} whose nearest neighbor by {scores.how} is their "
-            f"translation. The map: {result.config.method}{normal}, learned from {result.train:,} pairs.",
+            f"translation. The map: {result.config.method}{normal}, learned "
+            f"{f'from {result.train:,}' if result.config.method not in UNSUPERVISED else 'without'} pairs.",
             x="layer",
             y="translations found (P@1), %",
             levels={"chance": 100 / scores.candidates},
@@ -142,7 +151,7 @@ def alignment_page(result: Alignment, *, facts: Sequence[str] = ()) -> Page:
         title=f"{source} and {target}: {_WHAT[result.use]}, aligned",
         lead=finding(result),
         sections=[Section(title=_title(result), body=[figure, _aligned_table(result)])],
-        facts=(searched(result), *facts),
+        facts=(searched(result), *convergence_in_words(result), *facts),
     )
 
 

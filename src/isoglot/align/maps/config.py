@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
     from isoglot.align.maps.estimator import PairMap, Step
 
-MapMethod = Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"]
+MapMethod = Literal[
+    "procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning", "vecmap", "mini-vec2vec"
+]
 """``procrustes``: a rotation; ``least-squares`` and ``ridge``: any matrix, spaces of any width; ``cca``: shared
 directions; ``rcsls``: optimized for CSLS; ``refinement``: Procrustes on the dictionary it induces; ``self-learning``:
-the same from a few pairs, with random dropping.
+the same from a few pairs, with random dropping; ``vecmap``: self-learning from no pairs; ``mini-vec2vec``: clusters
+matched without pairs.
 """
+UNSUPERVISED = ("vecmap", "mini-vec2vec")
+"""Methods that ignore pairs; these are only scored on."""
 Normalize = Literal["none", "center", "unit", "unit-center-unit", "iterative"]
 """Normalization of each space before the map: none, zero mean, unit length, unit length before and after zero mean (the
 default of vecmap; Artetxe et al. 2018), or both at once (Zhang et al. 2019).
@@ -31,7 +36,7 @@ Candidates = Literal["all", "gold"]
 class AlignConfig(Config):
     """Defaults of Wu et al. (2020): iterative normalization, Procrustes, CSLS with K = 10.
 
-    For self-learning the default normalization is vecmap's.
+    For self-learning and unsupervised maps the default normalization is vecmap's.
 
     >>> AlignConfig().normalize, AlignConfig(method="self-learning").normalize
     ('iterative', 'unit-center-unit')
@@ -41,13 +46,20 @@ class AlignConfig(Config):
     """The map that is fitted in every layer."""
 
     normalize: Normalize = "iterative"
-    """Normalization before the map; default ``iterative``, and ``unit-center-unit`` for self-learning."""
+    """Normalization before the map; default ``iterative``, and ``unit-center-unit`` for self-learning and unsupervised
+    maps.
+    """
 
     options: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the map by name, such as the penalty of ridge."""
 
     normalization: dict[str, int | float | str | bool | None] = Field(default_factory=dict)
     """Options of the normalization by name: rounds and tolerance of the iterative one."""
+
+    disjoint: bool = False
+    """Whether an unsupervised map of parallel text sees the source of the first half of the pairs and the target of the
+    second, and so no sentence with its translation.
+    """
 
     max_vocabulary: int | None = Field(None, ge=1)
     """Maximum number of words per side, the most frequent ones, beside the dictionaries'; default 200,000 rows of
@@ -93,7 +105,7 @@ class AlignConfig(Config):
 
 def default_normalize(method: Any) -> Normalize:  # noqa: ANN401 - not validated yet
     """Default normalization of a map."""
-    return "unit-center-unit" if method == "self-learning" else "iterative"
+    return "unit-center-unit" if method in ("self-learning", *UNSUPERVISED) else "iterative"
 
 
 def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> list[str]:
@@ -138,6 +150,8 @@ _MAPS = {
     "rcsls": "RCSLS",
     "refinement": "Refinement",
     "self-learning": "SelfLearning",
+    "vecmap": "Vecmap",
+    "mini-vec2vec": "MiniVec2Vec",
 }
 _STEPS = {
     "none": (),
@@ -166,7 +180,7 @@ def make_map(config: AlignConfig) -> PairMap:
     from isoglot.align.maps.pipeline import Steps
 
     made: PairMap = _estimator(_MAPS[config.method])
-    if config.method == "self-learning":
+    if "seed" in made.get_params():
         made.set_params(seed=config.seed)
     made.set_params(**config.options).check_options()
     steps: list[Step] = [_estimator(step) for step in _STEPS[config.normalize]]

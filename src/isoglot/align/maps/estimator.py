@@ -241,6 +241,9 @@ class Step(Estimator):
 class PairMap(Estimator):
     """Map that brings two spaces together, fitted on pairs of rows."""
 
+    needs_pairs: ClassVar[bool] = True
+    """whether it is fitted on pairs; if not, those given are ignored"""
+
     widths_: tuple[int, int, int] = field(init=False, repr=False)
     """columns of X, of Y, and of the common space"""
     ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
@@ -340,7 +343,7 @@ class LearnedMap(PairMap):
         """
         self.check_options()
         rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
-        pairs_P2 = take_pairs(X, Y, pairs)
+        pairs_P2 = take_pairs(X, Y, pairs) if self.needs_pairs else torch.empty(0, 2, dtype=torch.long)
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
             raise InputError(
                 f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",

@@ -59,7 +59,7 @@ class Steps(PairMap):
         self._check_steps(alone=Y is None)
         rows_ND = take_rows(X)
         others_ME = None if Y is None else take_rows(Y, "Y")
-        if Y is not None:
+        if Y is not None and all(getattr(step, "needs_pairs", True) for step in self.steps):
             take_pairs(X, Y, pairs)
         widths = rows_ND.shape[1], rows_ND.shape[1] if others_ME is None else others_ME.shape[1]
         source: list[Step | PairMap] = []

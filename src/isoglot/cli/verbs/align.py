@@ -99,8 +99,11 @@ MAP_OPTIONS = {
     "refinement": "rounds=5, cutoff=15000, neighborhood=10",
     "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=5, threshold=0.0005, "
     "early=4000, cutoff=10000, neighborhood=10, rounds=2000",
+    "mini-vec2vec": "starts=3, sample=2000, neighborhood=10, runs=30, clusters=20, restarts=30, neighbors=50, "
+    "rounds=100, batch=1000, smoothing=0.5, fine_clusters=500, cutoff=10000",
 }
 """The options of each map with their defaults, as the help says them."""
+MAP_OPTIONS["vecmap"] = f"{MAP_OPTIONS['self-learning']}, starts=3, sample=2000"
 STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
 """Those of each normalization."""
 
@@ -110,15 +113,21 @@ def _listed(options: dict[str, str]) -> str:
 
 
 Method = Annotated[
-    Literal["procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning"],
-    typer.Option("--method", help=f"The map. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."),
+    Literal[
+        "procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning", "vecmap", "mini-vec2vec"
+    ],
+    typer.Option(
+        "--method",
+        help="The map; vecmap and mini-vec2vec learn without pairs, are only scored on them, and say whether they "
+        f"converged. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}.",
+    ),
 ]
 Normalize = Annotated[
     Literal["none", "center", "unit", "unit-center-unit", "iterative"] | None,
     typer.Option(
         "--normalize",
         help="What both spaces go through first; default: iterative, the paper's, and for self-learning "
-        "unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
+        "and maps without pairs unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
         f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME.",
     ),
 ]
