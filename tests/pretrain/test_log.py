@@ -9,7 +9,6 @@ import torch
 
 from isoglot.model import encoder_config
 from isoglot.pretrain.metrics_log import MetricsLog, StepFacts, memory_used, read_metrics, step_flops
-from tests.errors import raises
 
 
 def facts(**changes) -> StepFacts:
@@ -58,42 +57,6 @@ def test_the_record_is_json_with_all_of_it(tmp_path: Path):
     (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
     record = json.loads(line)
     assert (record["kind"], record["share_of_peak"], record["tokens_per_second"]) == ("train", 0.25, [600.0, 650.0])
-
-
-def test_tensorboard_gets_every_number(tmp_path: Path, monkeypatch):
-    import types
-
-    added: list[object] = []
-
-    class Writer:
-        def __init__(self, folder, purge_step):
-            added.append((folder, purge_step))
-
-        def add_scalar(self, name, value, step):
-            added.append((name, value, step))
-
-        def close(self):
-            added.append("closed")
-
-    monkeypatch.setitem(__import__("sys").modules, "tensorboard", types.ModuleType("tensorboard"))
-    fake = types.ModuleType("torch.utils.tensorboard")
-    fake.SummaryWriter = Writer  # type: ignore[attr-defined]
-    monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", fake)
-    log = MetricsLog(tmp_path, after=7, tensorboard="on")
-    log.add({"step": 8, "kind": "dev", "perplexity": {"en": 9.0}, "speeds": [1.0], "note": None})
-    log.close()
-    assert added == [
-        (str(tmp_path / "tensorboard"), 8),
-        ("dev/perplexity/en", 9.0, 8),
-        ("dev/speeds/0", 1.0, 8),
-        "closed",
-    ]
-
-
-def test_tensorboard_that_is_not_there_is_named(tmp_path: Path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "tensorboard", None)
-    with raises("missing-extra", "'isoglot[tensorboard]'"):
-        MetricsLog(tmp_path, tensorboard="on")
 
 
 def test_operations_are_those_torch_counts():

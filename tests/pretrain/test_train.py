@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from isoglot.core.config import build_config
-from isoglot.core.errors import ConfigError, CorruptFileError, MissingPartError, StorageError
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import read_json
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import open_encoder
@@ -331,9 +331,10 @@ def test_rows_that_cannot_be_shared_are_refused(run):
 def test_what_cannot_work_is_refused_before_anything_is_written(run, tmp_path: Path, monkeypatch):
     with raises("config.invalid-value", "batch.sequence_length", 500, 16):
         run("a", "batch.sequence_length=500")
-    monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(MissingPartError):
-        run("a", "log.tensorboard=on")
+    for name in ("tensorboard", "wandb", "mlflow", "trackio"):
+        monkeypatch.setitem(sys.modules, name, None)
+        with raises("missing-extra", f"'isoglot[{name}]'"):
+            run("a", f"log.to={name}")
     assert not (tmp_path / "a").exists()
 
 

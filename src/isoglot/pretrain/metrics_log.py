@@ -1,4 +1,4 @@
-"""Log of a run: the progress line, ``metrics.jsonl`` and TensorBoard; speed, memory and useful FLOPs.
+"""Log of a run: the progress line, ``metrics.jsonl`` and a tracker; speed, memory and useful FLOPs.
 
 ``metrics.jsonl`` has one JSON object per line, each with its ``step`` and ``kind``: ``train`` (loss by language,
 learning rate factor, speed), ``dev`` (perplexity by language) or ``probe``. A resumed run has no line twice.
@@ -20,8 +20,8 @@ from pydantic import Field
 from isoglot.core.config import Config
 from isoglot.core.doctor import PeakConfig, measure_peak
 from isoglot.core.files import storage_error, write_text
-from isoglot.core.optional import import_part
 from isoglot.core.progress import duration, rate
+from isoglot.pretrain.trackers import TrackerName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoglot.core.devices import ProductPrecision
     from isoglot.model.config import EncoderConfig
     from isoglot.pretrain.optimizer import LossScale
+    from isoglot.pretrain.trackers import Tracker
 
 
 def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, subwords: int | None = None) -> int:
@@ -67,7 +68,6 @@ def measured_peak(device: torch.device, dtype: ProductPrecision) -> float:
 
 
 METRICS = "metrics.jsonl"
-BOARD = "tensorboard"
 
 
 class LogConfig(Config):
@@ -75,8 +75,8 @@ class LogConfig(Config):
 
     every: int = Field(50, ge=1)
     """steps between two log lines; only then the device is waited for"""
-    tensorboard: Literal["off", "on"] = "off"
-    """whether TensorBoard files are written too (needs isoglot[tensorboard])"""
+    to: TrackerName = "none"
+    """experiment tracker that gets every number too: tensorboard, wandb, mlflow or trackio (extras of these names)"""
     peak: Literal["measured", "off"] = "measured"
     """whether the device's peak FLOP/s are measured first, which takes about a second"""
 
@@ -148,34 +148,23 @@ class StepFacts:
 
 
 class MetricsLog:
-    """Writer of ``metrics.jsonl``, and of TensorBoard files if asked for.
+    """Writer of ``metrics.jsonl``, and to a tracker if there is one.
 
     Args:
         out: The folder of the run.
         after: The step to resume from; lines of later steps are dropped. None: start an empty file.
         lines: Number of lines when that step was saved; further ones are dropped too. None: not known.
-        tensorboard: Whether to write TensorBoard files.
+        tracker: Gets every number too; closed with the log.
 
     Raises:
-        MissingPartError: TensorBoard is not installed.
         StorageError: The folder cannot be written to.
     """
 
     def __init__(
-        self,
-        out: Path,
-        *,
-        after: int | None = None,
-        lines: int | None = None,
-        tensorboard: Literal["off", "on"] = "off",
+        self, out: Path, *, after: int | None = None, lines: int | None = None, tracker: Tracker | None = None
     ) -> None:
         self.path = out / METRICS
-        self.board: Any = None
-        if tensorboard == "on":
-            import_part("tensorboard")
-            from torch.utils.tensorboard import SummaryWriter
-
-            self.board = SummaryWriter(str(out / BOARD), purge_step=None if after is None else after + 1)
+        self.tracker = tracker
         kept = [] if after is None else [line for line in _lines(self.path) if line["step"] <= after][:lines]
         self.lines = len(kept)
         write_text(self.path, "".join(_written(line) for line in kept))
@@ -192,15 +181,14 @@ class MetricsLog:
             self.lines += 1
         except OSError as error:
             raise storage_error(error, self.path, doing="write") from error
-        if self.board is not None:
-            for name, value in _numbers(record):
-                self.board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+        if self.tracker is not None:
+            self.tracker.log(record["step"], {f"{record['kind']}/{name}": value for name, value in _numbers(record)})
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the file and the tracker."""
         self.file.close()
-        if self.board is not None:
-            self.board.close()
+        if self.tracker is not None:
+            self.tracker.close()
 
 
 def read_metrics(out: str | Path) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ import torch
 
 from isoglot.core.devices import product_precision
 from isoglot.core.folders import replace_folder
-from isoglot.core.optional import import_part
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 from isoglot.core.run import RunRecord, record_run
@@ -37,6 +36,7 @@ from isoglot.pretrain.optimizer import LossScale, build_optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints, Position, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.step import ForwardBackward, Losses, check_memory, not_finite
+from isoglot.pretrain.trackers import TrackedRun, check_tracker, open_tracker
 from isoglot.pretrain.translation_pairs import read_parallel_text
 from isoglot.text.provenance import merged
 from isoglot.vocab.shards import INDEX
@@ -139,8 +139,7 @@ def pretrain(
     """
     out, dictionaries = Path(out), dictionaries or {}
     end = None if stop.seconds is None else time.monotonic() + stop.seconds
-    if config.log.tensorboard == "on":
-        import_part("tensorboard")
+    check_tracker(config.log.to)
     with join_world(device) as world:
         check_requirements(config, shards, vocabulary)
         vocabulary = fitting_vocabulary(config, shards, vocabulary)
@@ -254,12 +253,10 @@ class Trainer:
                 instead = "from the beginning" if found is None else f"from step {step}"
                 self.say(f"checkpoint rejected, continuing {instead}: {reason}")
             self.checkpoints.drop_after(step)
-            self.metrics = MetricsLog(
-                self.out,
-                after=None if found is None else step,
-                lines=self.position.lines,
-                tensorboard=self.config.log.tensorboard,
-            )
+            after = None if found is None else step
+            run = TrackedRun(self.out, self.config.model_dump(mode="json"), after)
+            tracker = open_tracker(self.config.log.to, run)
+            self.metrics = MetricsLog(self.out, after=after, lines=self.position.lines, tracker=tracker)
             if self.config.log.peak == "measured" and not self._spent():
                 self.peak = measured_peak(self.world.device, self.backward.precision)
         self.clock = time.monotonic() - self.position.seconds
