@@ -329,3 +329,27 @@ def test_words_of_the_vocabulary_and_the_shards_are_refused(words, retrieve_fold
     shards = ("--shards", f"en={tmp_path / 'shards'}")
     assert words("model", *rest).code == 0
     words("model", *rest, *shards).failed(*seen)
+
+
+def test_one_pool_of_all_languages(sentences, tmp_path: Path):
+    out = tmp_path / "out"
+    result = sentences(*ALIGNED, "--candidates", "mixed", "--pairs", "all", "--out", str(out))
+    assert result.code == 0
+    assert "own language first, %: en, fr" in result.out
+    metrics = read_json(out / "metrics.json")
+    (pool,) = metrics["pools"]
+    assert (metrics["kind"], pool["languages"], pool["candidates"]) == (
+        "mixed",
+        ["en", "fr"],
+        2 * pool["sentences"] - 1,
+    )
+    assert len(pool["scores"]) == len(list(csv.DictReader((out / "metrics.csv").read_text().splitlines()))) == 12
+    found = list(csv.DictReader((out / "pairs.tsv").read_text().splitlines(), delimiter="\t"))
+    assert len(found) == 12 * 2 * pool["sentences"]
+    assert not any((row["source"], row["source_line"]) == (row["target"], row["predicted_line"]) for row in found)
+    shares = pool["scores"][0]
+    own = [row for row in found[: 2 * pool["sentences"]] if row["source"] == row["target"]]
+    assert len(own) / (2 * pool["sentences"]) == pytest.approx(shares["own_language"]["value"])
+    assert "Language of the nearest neighbor" in (out / "index.html").read_text()
+    refused = sentences(*ALIGNED, "--candidates", "mixed", "--method", "ratio")
+    assert (refused.code, "ratio" in refused.err) == (2, True)

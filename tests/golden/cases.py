@@ -241,6 +241,9 @@ CASES = {
     "retrieve-sentences": Case(
         f"retrieve sentences @pretrain {_LINES} --method csls --resamples 20 {_CPU} --out @out", TRAINED
     ),
+    "retrieve-sentences-mixed": Case(
+        f"retrieve sentences @pretrain {_LINES} --candidates mixed --layers 1 --resamples 20 {_CPU} --out @out", TRAINED
+    ),
     "retrieve-words": Case(f"retrieve words @pretrain {_DICTIONARY} {_TEXT} --resamples 20 {_CPU} --out @out", TRAINED),
     "steer-fit": Case(f"steer fit @pretrain {_TEXT} {_CPU} --out @out", TRAINED, tensors="*.safetensors"),
     "steer-translate": Case(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoglot.report.mixed_retrieval import mixed_page
 from isoglot.report.retrieval import estimates_in_words, finding, retrieval_figure, retrieval_page, sureness
-from isoglot.retrieve import PairScores, VectorSet, score_layers
+from isoglot.retrieve import MixedRetrieval, PairScores, RetrievalConfig, VectorSet, score_layers, score_mixed
 
 TITLE = (
     "Layer 0 finds 100.0 % of en-l0 translations by cosine among 20 candidates; whether layers 1 and 2 are as good these "
@@ -45,6 +46,16 @@ def test_lines_are_named(count: int, names: set[str]):
 def test_the_page_in_a_browser(seen):
     page = retrieval_page([pair("l0", 0.0), pair("l1", 0.3)], remarks=["<b>"], facts=["isoglot retrieve"])
     assert "&lt;b&gt;" in page.html()
+    seen(page)
+
+
+def test_one_pool_of_all_languages_in_a_browser(seen):
+    X = np.random.default_rng(0).normal(size=(20, 6))
+    sides = {code: VectorSet(name=code, layers={0: X + at, 1: X}) for at, code in enumerate(("en", "fr", "de"))}
+    found = MixedRetrieval(pools=(score_mixed(sides, RetrievalConfig(resamples=5)),), facts={}, remarks=("<b>",))
+    page = mixed_page(found, facts=["isoglot retrieve"])
+    assert "&lt;b&gt;" in page.html()
+    assert "Layer 1 finds a translation first for 100.0 % of queries" in page.html()
     seen(page)
 
 

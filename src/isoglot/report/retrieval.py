@@ -226,7 +226,7 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
         figures: list[str] = ["P@1 in %"] if pair.coverage is None else ["P@1 in %", "MRR"]
         for figure in figures:
             rows = [
-                [_layer_name(layer), *(_cell(pair, layer, center, method, figure) for method, center in ways)]
+                [layer_name(layer), *(_cell(pair, layer, center, method, figure) for method, center in ways)]
                 for layer in dict.fromkeys(each.layer for each in pair.layers)
             ]
             table = Table.from_cells(["layer", *(way_name(*way) for way in ways)], rows)
@@ -238,13 +238,14 @@ def retrieval_table(pairs: Sequence[PairScores], remarks: Sequence[str] = ()) ->
             both = [pair.of(best.layer, best.center).of(best.method, way) for way in get_args(Direction)]
             found = f"{100 * best.value:.1f} % ({100 * best.low:.1f} to {100 * best.high:.1f})"
             mrr = f"{sum(each.mrr.value for each in both) / 2:.3f}"
-            rows.append([pair.name, found, mrr, _layer_name(best.layer), way_name(best.method, best.center)])
+            rows.append([pair.name, found, mrr, layer_name(best.layer), way_name(best.method, best.center)])
         parts += [Table.from_cells(["languages", "P@1", "MRR", "layer", "by"], rows, align="lrrrl"), Text()]
     said = [*remarks, finding(pairs), f"{sureness(pairs)}; chance {_chance(pairs)}", estimates_in_words(pairs)]
     return Group(*parts, Text("\n".join(line for line in said if line)))
 
 
-def _layer_name(layer: int | None) -> str:
+def layer_name(layer: int | None) -> str:
+    """A layer in a table."""
     return "vectors" if layer is None else str(layer)
 
 

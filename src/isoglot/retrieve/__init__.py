@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from isoglot.retrieve.metrics import hubness as hubness
     from isoglot.retrieve.metrics import mean_reciprocal_rank as mean_reciprocal_rank
     from isoglot.retrieve.metrics import precision_at_k as precision_at_k
+    from isoglot.retrieve.mixed_pool import MixedPool as MixedPool
+    from isoglot.retrieve.mixed_pool import MixedRetrieval as MixedRetrieval
+    from isoglot.retrieve.mixed_pool import retrieve_mixed as retrieve_mixed
+    from isoglot.retrieve.mixed_pool import score_mixed as score_mixed
     from isoglot.retrieve.results import Retrieval as Retrieval
     from isoglot.retrieve.sentences import retrieve_rows as retrieve_rows
     from isoglot.retrieve.sentences import retrieve_sentences as retrieve_sentences

@@ -199,43 +199,7 @@ class PairScores:
             np.stack([each.scores.of(method, way).ranks_Q == 1 for each, method in ways], axis=1).astype(float)
             for way in get_args(Direction)
         ]
-        resamples, seed = self.config.resamples, self.config.seed
-        at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
-        parts = [halves(len(hits_QC), seed=seed) for hits_QC in hits]
-        split = [half_Q for half_Q in parts if half_Q is not None]
-        scored = (
-            choose_by_other_half(hits, split)[0] if len(split) == len(hits) else [hits_QC[:, at] for hits_QC in hits]
-        )
-        found_SC = np.mean(
-            [
-                resampled_means(np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=resamples, seed=seed)
-                for hits_QC, one_Q in zip(hits, scored, strict=True)
-            ],
-            axis=0,
-        )
-        found_SC, scored_S = found_SC[:, :-1], found_SC[:, -1]
-        sure = as_share(chosen_interval(found_SC, at))
-        each, method = ways[at]
-        same = [
-            number
-            for number, (other, how) in enumerate(ways)
-            if (other.center, how) == (each.center, method) and other.layer != each.layer
-        ]
-        ahead = None if len(split) == len(hits) else [lead for n, lead in enumerate(leads(found_SC, at)) if n in same]
-        layers = [ways[number][0].layer for number in same]
-        as_good, undecided = others_as_good(layers, scored_S, found_SC[:, same], min(map(len, hits)), ahead=ahead)
-        return BestLayer(
-            each.layer,
-            each.center,
-            method,
-            value=sure.value,
-            low=sure.low,
-            high=sure.high,
-            chosen_among=len(ways),
-            held_out=interval(scored_S) if len(split) == len(hits) else None,
-            as_good=as_good,
-            undecided=undecided,
-        )
+        return best_layer([(each.layer, each.center, method) for each, method in ways], hits, self.config)
 
     def of(self, layer: int | None, center: Center) -> RetrievalScores:
         """Scores of one layer.
@@ -267,6 +231,51 @@ class PairScores:
             for each in self.layers
         ]
         return head | rows | cut | covered | {"best": self.best.as_dict(), "layers": layers}
+
+
+def best_layer(
+    ways: Sequence[tuple[int | None, Center, Method]], hits: Sequence[np.ndarray], config: RetrievalConfig
+) -> BestLayer:
+    """The best of several combinations of layer, centering and method; ties by order.
+
+    Args:
+        ways: The combinations.
+        hits: P@1 of every item by every combination (Q × C), for groups of items with equal weight.
+        config: Resamples and random seed.
+    """
+    at = int(np.mean([hits_QC.mean(axis=0) for hits_QC in hits], axis=0).argmax())
+    parts = [halves(len(hits_QC), seed=config.seed) for hits_QC in hits]
+    split = [half_Q for half_Q in parts if half_Q is not None]
+    apart = len(split) == len(hits)
+    scored = choose_by_other_half(hits, split)[0] if apart else [hits_QC[:, at] for hits_QC in hits]
+    found_SC = np.mean(
+        [
+            resampled_means(
+                np.concatenate([hits_QC, one_Q[:, None]], axis=1), resamples=config.resamples, seed=config.seed
+            )
+            for hits_QC, one_Q in zip(hits, scored, strict=True)
+        ],
+        axis=0,
+    )
+    found_SC, scored_S = found_SC[:, :-1], found_SC[:, -1]
+    sure = as_share(chosen_interval(found_SC, at))
+    layer, center, method = ways[at]
+    same = [number for number, way in enumerate(ways) if way[1:] == (center, method) and way[0] != layer]
+    ahead = None if apart else [lead for number, lead in enumerate(leads(found_SC, at)) if number in same]
+    layers = [ways[number][0] for number in same]
+    as_good, undecided = others_as_good(layers, scored_S, found_SC[:, same], min(map(len, hits)), ahead=ahead)
+    return BestLayer(
+        layer,
+        center,
+        method,
+        value=sure.value,
+        low=sure.low,
+        high=sure.high,
+        chosen_among=len(ways),
+        held_out=interval(scored_S) if apart else None,
+        as_good=as_good,
+        undecided=undecided,
+    )
 
 
 def found_both(scores: RetrievalScores, method: Method) -> float:
@@ -319,7 +328,7 @@ def score_layers(
     with outer.task(f"retrieve {source.name}-{target.name}", total=len(chosen), unit="layers") as task:
         for own, their in chosen:
             for side, layer in ((source, own), (target, their)):
-                _check_rows(side, layer)
+                check_rows(side, layer)
             for center in config.centers:
                 scores = score_retrieval(
                     source.layers[own],
@@ -366,7 +375,7 @@ def _check_sizes(
     check_counts("columns", widths, "give vectors of one space, or a map from one to the other", "shape")
 
 
-def _check_rows(side: VectorSet, layer: int | None) -> None:
+def check_rows(side: VectorSet, layer: int | None) -> None:
     """Check that every row is finite and not zero; the error names it as the user knows it."""
     matrix = side.layers[layer]
     where = side.name if layer is None else f"{side.name}, layer {layer}"

@@ -46,7 +46,7 @@ from isoglot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from isoglot.retrieve import Retrieval, RetrievalConfig, WordLookup
+    from isoglot.retrieve import MixedRetrieval, Retrieval, RetrievalConfig, WordLookup
 
 app = typer.Typer(
     help="How often the nearest neighbor in the other language is the translation, layer by layer.",
@@ -269,6 +269,15 @@ def sentences(
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
     search: SearchOptions,
+    candidates: Annotated[
+        Literal["gold", "mixed"],
+        typer.Option(
+            "--candidates",
+            rich_help_panel="Search",
+            help="Answers come from the other language of a pair, or from one pool of all languages, the query's own "
+            "included, as in a multilingual index.",
+        ),
+    ] = "gold",
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
     results: ResultOptions,
@@ -282,7 +291,9 @@ def sentences(
     From a model and parallel sentences, or from two files of vectors whose rows are translations of each other. Without
     any of these, isoglot-mini looks among built-in sentences.
 
-    More than two languages are scored two by two. Rows that repeat a sentence of an earlier one are left out.
+    More than two languages are scored two by two, or with --candidates mixed all at once: how often a translation is
+    nearest, and how often an unrelated sentence of the query's own language. Rows that repeat a sentence of an earlier
+    one are left out.
 
     Means that are removed, and the neighborhoods of csls, come from other sentences than the query by default: the set
     is cut into five folds, and the queries of a fold see what the others say.
@@ -294,23 +305,30 @@ def sentences(
     if asked.estimates.means == "given":
         beside: dict[str, object] = {"--source": vectors.source, "--map": vectors.mapping}
         refuse_beside(beside, "--means-from of other text", remedy="take --means-from folds or own")
+    if candidates == "mixed":
+        refuse_beside({"--source": files, "--map": vectors.mapping}, "--candidates mixed", remedy="give a MODEL alone")
     config = search.config(estimates=asked.estimates, seed=seed)
     shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": output.progress}
 
-    def find(**options: Any) -> Retrieval:  # noqa: ANN401 - change and device
-        from isoglot.compare.parallel_sentences import SENTENCES, builtin_sets
+    def find(**options: Any) -> Retrieval | MixedRetrieval:  # noqa: ANN401 - change and device
+        from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set, builtin_sets
         from isoglot.model import load_encoder
         from isoglot.represent.extraction import sentence_pool
-        from isoglot.retrieve import retrieve_rows, retrieve_sentences
+        from isoglot.retrieve import retrieve_mixed, retrieve_rows, retrieve_sentences
 
         if files is not None:
             return retrieve_rows(files[0], files[1], config, limit=count, **options, **shared)
         sets = read_sets(parallel, langs, count) if parallel else []
         encoder = load_encoder(model or EMBEDDED, device=device)
+        if not sets and candidates == "mixed":
+            sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count or SENTENCES, seed=seed)]
         sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
         shared["pool"] = sentence_pool(encoder, pool)
         others = asked.others(encoder, dict.fromkeys(code for one in sets for code in one.sentences), **shared)
-        return retrieve_sentences(encoder, sets, config, others=others, name=model or EMBEDDED, **options, **shared)
+        shared.update(others=others, name=model or EMBEDDED)
+        if candidates == "mixed":
+            return retrieve_mixed(encoder, sets, config, device=options["device"], **shared)
+        return retrieve_sentences(encoder, sets, config, **options, **shared)
 
     read = [*files_of(parallel), *asked.files, vectors.source, vectors.target, vectors.mapping]
     _run(find, read, vectors.mapping, results, seed, device, output)
@@ -400,7 +418,7 @@ def _one_dictionary(values: list[str]) -> tuple[Path, str | None]:
 
 
 def _run(
-    find: Callable[..., Retrieval],
+    find: Callable[..., Retrieval | MixedRetrieval],
     read: Iterable[Path | None],
     mapping: Path | None,
     results: ResultOptions,
@@ -410,8 +428,10 @@ def _run(
 ) -> None:
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
+    from isoglot.report.mixed_retrieval import mixed_figure, mixed_page, mixed_table
     from isoglot.report.rendering import save_figure
     from isoglot.report.retrieval import retrieval_figure, retrieval_page, retrieval_table
+    from isoglot.retrieve import MixedRetrieval
 
     place, out, figure = choose_device(device), results.out, results.figure
     inputs = [path for path in read if path is not None and path.is_file()]
@@ -419,16 +439,19 @@ def _run(
         found = find(change=load_change(mapping), device=place)
         files = [] if run is None else found.save(run.folder, results.pairs)
         if run is not None:
-            page = retrieval_page(found.pairs, remarks=found.remarks, facts=page_facts())
+            if isinstance(found, MixedRetrieval):
+                page = mixed_page(found, facts=page_facts())
+            else:
+                page = retrieval_page(found.pairs, remarks=found.remarks, facts=page_facts())
             files.append(page.write(run.folder)[0])
         if figure is not None:
             files.append(figure if run is None else run.place(figure))
-            save_figure(retrieval_figure(found.pairs).titled(), files[-1])
+            drawn = mixed_figure(found) if isinstance(found, MixedRetrieval) else retrieval_figure(found.pairs)
+            save_figure(drawn.titled(), files[-1])
             if run is not None:
                 run.add_output(files[-1])
     files = files if run is None else [run.shown(path) for path in files]
-    output.result(
-        found.as_dict() | {"files": [str(path) for path in files]}, retrieval_table(found.pairs, found.remarks)
-    )
+    table = mixed_table(found) if isinstance(found, MixedRetrieval) else retrieval_table(found.pairs, found.remarks)
+    output.result(found.as_dict() | {"files": [str(path) for path in files]}, table)
     if files:
         output.say("Written: " + ", ".join(str(path) for path in files))
