@@ -14,6 +14,7 @@ from isoglot.diagnose.result import (
     HighestScore,
     LanguageFacts,
     LayerFacts,
+    MexaOverLayers,
     PairFacts,
     PairLayer,
     ProbeFacts,
@@ -78,6 +79,7 @@ class MadeUp:
         layer = LayerFacts(
             layer=2,
             found=dict.fromkeys(VARIANTS, near(mean)),
+            mexa=near(mean),
             probe=probe,
             mean_cosine=0.3,
             top_share=0.1,
@@ -138,17 +140,20 @@ class MadeUp:
                         PairLayer(
                             layer=number,
                             found=dict.fromkeys(VARIANTS, near(value)),
+                            mexa=near(value),
                             hubness=1.0,
                             distance=1.5,
                             cka=judged,
                         )
                         for number in range(5)
                     ),
+                    mexa=MexaOverLayers(highest=near(value), mean=near(value)),
                 )
                 for pair, value in pairs.items()
             ),
             languages=tuple(facts),
             best=replace(best, **self.best),
+            mexa=MexaOverLayers(highest=near(mean), mean=near(mean)),
             estimates=Estimates(),
             settings={"folds": 5},
         )

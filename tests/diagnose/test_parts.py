@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.compare.parallel_sentences import builtin_set
+from isoglot.diagnose.checkup import _mexa_over_layers
 from isoglot.diagnose.layer_choice import RetrievalHits, choose_best, language_layers, sample_weights
 from isoglot.diagnose.measurements import anisotropy, mean_distance
 from isoglot.diagnose.retrieval import (
@@ -20,7 +21,7 @@ from isoglot.diagnose.sentence_vectors import distinct_rows
 from isoglot.languages import twin
 from isoglot.retrieve.estimates import OWN, Estimates, OtherText
 from isoglot.retrieve.parallel_sets import ParallelSet
-from isoglot.retrieve.simultaneous_intervals import interval
+from isoglot.retrieve.simultaneous_intervals import chosen_interval, interval
 from tests.errors import raises
 
 N, D = 200, 24
@@ -53,6 +54,34 @@ def test_a_planted_shift_is_found_by_centering():
     result = find_translations(X, 0.2 * X + 40 * noise(3)[:1], fold_numbers(N, 5, seed=0))
     assert found(result, "centered") == found(result, "mapped") == 1.0
     assert found(result, "raw") < 0.6  # in one direction every query is as far from the shift as any other
+
+
+def mexa_by_definition(X, Y) -> np.ndarray:
+    """Kargaran et al. (2024): the diagonal is above all else in its row and its column."""
+    cosines = (X / np.linalg.norm(X, axis=1, keepdims=True)) @ (Y / np.linalg.norm(Y, axis=1, keepdims=True)).T
+    right = np.diag(cosines).copy()
+    np.fill_diagonal(cosines, -np.inf)
+    return np.asarray((right > cosines.max(axis=0)) & (right > cosines.max(axis=1)))
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.5, 2.0])
+def test_mexa_is_its_definition(amount: float):
+    X = noise(1)
+    Y = X + amount * noise(2) + noise(3)[:1]
+    mutual = find_translations(X, Y, fold_numbers(N, 5, seed=0)).mutual_N
+    assert mutual.tolist() == mexa_by_definition(X.astype(float), Y.astype(float)).tolist()
+    X[1], Y[1] = X[0], Y[0]  # a tie is no mutual best
+    assert not find_translations(X, Y, fold_numbers(N, 5, seed=0)).mutual_N[:2].any()
+
+
+def test_mexa_over_layers_and_pairs():
+    samples_SPL = np.stack([np.array([[0.2, 0.6], [0.9, 0.1]]) + step for step in (0, -0.02, -0.01, 0.01, 0.02)])
+    found = _mexa_over_layers(samples_SPL)
+    assert [found.highest.value, found.mean.value] == pytest.approx([0.75, 0.45])
+    assert found.highest.low < 0.74
+    assert found.highest.high > 0.76
+    alone = _mexa_over_layers(samples_SPL[:, :1])
+    assert alone.highest == chosen_interval(samples_SPL[:, 0], 1)
 
 
 @pytest.mark.parametrize("width", [4, D, 150])

@@ -22,6 +22,7 @@ from isoglot.diagnose.result import (
     Checkup,
     LanguageFacts,
     LayerFacts,
+    MexaOverLayers,
     MissedSentence,
     MissedSentences,
     PairFacts,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from isoglot.compare.language_probe import ProbeResult
     from isoglot.core.progress import Progress
-    from isoglot.diagnose.measurements import Anisotropy, PairMeasurement
+    from isoglot.diagnose.measurements import Anisotropy, LayerMeasurements, PairMeasurement
     from isoglot.diagnose.retrieval import SearchVariant
     from isoglot.diagnose.sentence_vectors import EncodedSet
     from isoglot.model import EncoderLike
@@ -122,6 +123,7 @@ def diagnose(
     )
     hits = RetrievalHits.of_pairs(encoded, measured, resamples=config.resamples, seed=config.seed)
     found_SPLW = hits.sampled()
+    mexa_SPL = _mexa(encoded, measured, hits.weights)
     best, best_SP = choose_best(hits, vectors.layers)
     layer_P = np.array(vectors.layers)[found_SPLW[0, :, :, VARIANTS.index(best.way)].argmax(axis=1)]
     own_layers = language_layers(hits, vectors.layers, pairs, codes, best)
@@ -136,6 +138,7 @@ def diagnose(
             _layer_facts(
                 layer,
                 found_SPLW[:, :, at],
+                mexa_SPL[:, :, at],
                 measured.of_layer(at),
                 _probe_facts(measured.probes[at], encoded, codes, hits.weights),
                 measured.anisotropies[at],
@@ -148,6 +151,7 @@ def diagnose(
                 len(one),
                 vectors.layers,
                 found_SPLW[:, number],
+                mexa_SPL[:, [number]],
                 measured.of_pair(number),
                 missed=_missed(one, pair, int(layer_P[number]), best.way, sources, config, encoder.device),
             )
@@ -163,6 +167,7 @@ def diagnose(
             for code in codes
         ),
         best=best,
+        mexa=_mexa_over_layers(mexa_SPL),
         estimates=estimates,
         settings={**config.model_dump(mode="json"), "pool": pool, "layers": list(vectors.layers)},
         remarks=remarks,
@@ -197,9 +202,30 @@ def _by_variant(found_SW: np.ndarray) -> dict[SearchVariant, Interval]:
     return {way: interval(found_SW[:, place]) for place, way in enumerate(VARIANTS)}
 
 
+def _mexa(encoded: Sequence[EncodedSet], measured: LayerMeasurements, weights: Sequence[np.ndarray]) -> np.ndarray:
+    """MEXA of every pair and layer in every bootstrap sample (S × P × L)."""
+    weights_P = [w_SN for one, w_SN in zip(encoded, weights, strict=True) for _ in one.pairs]
+    found = [
+        w_SN @ np.stack([each.mutual_N for each in measured.of_pair(number)], axis=1)
+        for number, w_SN in enumerate(weights_P)
+    ]
+    return np.stack(found, axis=1)
+
+
+def _mexa_over_layers(mexa_SPL: np.ndarray) -> MexaOverLayers:
+    layers_P = mexa_SPL[0].argmax(axis=1)
+    highest_S = np.stack([mexa_SPL[:, pair, layer] for pair, layer in enumerate(layers_P)]).mean(axis=0)
+    mean_SL = mexa_SPL.mean(axis=1)
+    chosen_SC = np.concatenate([mean_SL, highest_S[:, None]], axis=1)
+    return MexaOverLayers(
+        highest=as_share(chosen_interval(chosen_SC, mean_SL.shape[1])), mean=interval(mean_SL.mean(axis=1))
+    )
+
+
 def _layer_facts(
     layer: int,
     found_SPW: np.ndarray,
+    mexa_SP: np.ndarray,
     pairs: Sequence[PairMeasurement],
     probe: ProbeFacts,
     anisotropies: Sequence[Anisotropy],
@@ -208,6 +234,7 @@ def _layer_facts(
     return LayerFacts(
         layer=layer,
         found=_by_variant(found_SPW.mean(axis=1)),
+        mexa=interval(mexa_SP.mean(axis=1)),
         probe=probe,
         mean_cosine=float(np.mean([each.mean_cosine for each in anisotropies])),
         top_share=float(np.mean([each.top_share for each in anisotropies])),
@@ -225,6 +252,7 @@ def _pair_facts(
     sentences: int,
     layers: Sequence[int],
     found_SLW: np.ndarray,
+    mexa_S1L: np.ndarray,
     facts: Sequence[PairMeasurement],
     *,
     missed: tuple[MissedSentences, ...],
@@ -237,12 +265,14 @@ def _pair_facts(
             PairLayer(
                 layer=layer,
                 found=_by_variant(found_SLW[:, at]),
+                mexa=interval(mexa_S1L[:, 0, at]),
                 hubness=facts[at].hubness,
                 distance=facts[at].distance,
                 cka=facts[at].cka,
             )
             for at, layer in enumerate(layers)
         ),
+        mexa=_mexa_over_layers(mexa_S1L),
         missed=missed,
     )
 

@@ -84,6 +84,7 @@ class PairMeasurement:
     """Measurements of two languages in a layer."""
 
     found_WN: np.ndarray
+    mutual_N: np.ndarray
     hubness: float
     hubness_csls: float
     distance: float
@@ -183,7 +184,8 @@ def _pair_layer(
     means = sources.of_pair(pair, layer)
     result = find_translations(X, Y, one.folds_N, means=means, seed=config.seed, device=device)
     hubs = result.hubness["raw"], result.hubness["csls"]
-    return PairMeasurement(result.found_WN.astype(np.float32), *hubs, mean_distance(X, Y), _cka(X, Y, config))
+    found_WN = result.found_WN.astype(np.float32)
+    return PairMeasurement(found_WN, result.mutual_N, *hubs, mean_distance(X, Y), _cka(X, Y, config))
 
 
 def _cka(X: np.ndarray, Y: np.ndarray, config: DiagnoseConfig) -> CkaEstimate | None:

@@ -34,6 +34,8 @@ class _Facts:
     layer: int
     found: Mapping[SearchVariant, Interval]
     """P@1, the mean of both directions."""
+    mexa: Interval
+    """Share of sentences whose cosine with their translation is higher than that of either with any other sentence."""
     hubness: float
     """Skewness of the 10-occurrence by cosine on unmodified vectors; above 1 if a few rows are hubs."""
     distance: float
@@ -105,6 +107,19 @@ class MissedSentences:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MexaOverLayers:
+    """MEXA of all layers (Kargaran et al. 2024): the share of sentences that are mutual nearest neighbors, by cosine.
+
+    Attributes:
+        highest: That of the best layer of each pair, the mean over pairs, with an interval that allows for the choice.
+        mean: The mean over layers and pairs.
+    """
+
+    highest: Interval
+    mean: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairFacts:
     """Figures of two languages in every layer, and sentences whose translations are not found."""
 
@@ -112,6 +127,7 @@ class PairFacts:
     target: str
     sentences: int
     layers: tuple[PairLayer, ...]
+    mexa: MexaOverLayers
     missed: tuple[MissedSentences, ...] = ()
     """From source to target, and from target to source."""
 
@@ -223,6 +239,7 @@ class Checkup(Displayed):
     pairs: tuple[PairFacts, ...]
     languages: tuple[LanguageFacts, ...]
     best: RecommendedLayer
+    mexa: MexaOverLayers
     estimates: Estimates
     """Source of the means and of CSLS neighborhoods."""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -45,9 +45,14 @@ _NEAREST = 10  # neighbors that hubness is measured on
 
 
 class PairRetrieval(NamedTuple):
-    """Whether each sentence is found (0, ½ or 1: the mean of both directions), and hubness by variant."""
+    """Whether each sentence is found (0, ½ or 1: the mean of both directions), and hubness by variant.
+
+    ``mutual_N``: whether a sentence and its translation are nearer to each other than either is to any other sentence,
+    by cosine on unmodified vectors. Its mean is MEXA (Kargaran et al. 2024).
+    """
 
     found_WN: np.ndarray
+    mutual_N: np.ndarray
     hubness: dict[SearchVariant, float]
 
 
@@ -212,6 +217,7 @@ class _Search:
     def __init__(self, count: int, means: PairEstimates, seed: int, device: str | torch.device | None) -> None:
         self.gold, self.means, self.seed, self.device = Gold.one_to_one(count), means, seed, device
         self.best = {way: np.zeros((2, count, min(_NEAREST, count)), dtype=np.int64) for way in VARIANTS}
+        self.nearer = np.zeros((2, count), dtype=bool)  # the nearest neighbor is strictly nearer than the second
 
     def rules(self, X: np.ndarray, Y: np.ndarray) -> PairSearch:
         """Similarities of rows of unit length; zero rows get a random direction."""
@@ -248,6 +254,8 @@ class _Search:
             for side, direction in enumerate(get_args(Direction)):
                 top = own.best(method, direction, _NEAREST, asked_F)
                 self.best[way][side, own_N] = top.indices_NK.cpu().numpy()
+                if way == "raw":
+                    self.nearer[side, own_N] = (top.scores_NK[:, 0] > top.scores_NK[:, 1]).cpu().numpy()
 
     def keep(self, way: SearchVariant, own_N: np.ndarray, *both: tuple[torch.Tensor, torch.Tensor]) -> None:
         """Store the nearest neighbors of the sentences of a fold, in both directions."""
@@ -262,7 +270,8 @@ class _Search:
         right_N = np.arange(count)
         found = [(self.best[way][:, :, 0] == right_N).mean(axis=0) for way in VARIANTS]
         hubs = {way: float(np.mean([hubness(best_NK, count) for best_NK in self.best[way]])) for way in HUBS}
-        return PairRetrieval(np.stack(found), hubs)
+        mutual_N = (found[VARIANTS.index("raw")] == 1) & self.nearer.all(axis=0)
+        return PairRetrieval(np.stack(found), mutual_N, hubs)
 
     def _apart(
         self, rules: PairSearch, own_N: np.ndarray, gone: tuple[np.ndarray, np.ndarray] | None

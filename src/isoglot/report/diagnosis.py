@@ -119,6 +119,15 @@ def _chosen(checkup: Checkup) -> str:
     return f"{text}. By cosine without a map, layer {best.layer}, {way},{chosen} finds {percent(best.found)}."
 
 
+def mexa_words(checkup: Checkup) -> str:
+    """MEXA over layers."""
+    mexa = checkup.mexa
+    return (
+        f"MEXA, the share of sentences that are mutual nearest neighbors by cosine, vectors as they are: "
+        f"{percent(mexa.highest)} in the best layer of each pair, {percent(mexa.mean)} on average over layers."
+    )
+
+
 _PERCENT: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
 
 
@@ -144,14 +153,15 @@ def _found(checkup: Checkup) -> Section:
         levels={"chance": 100 * checkup.chance},
         whole=True,
     )
-    rows = [{"layer": each.layer, **each.found} for each in checkup.layers]
+    rows = [{"layer": each.layer, **each.found, "mexa": each.mexa} for each in checkup.layers]
     columns = [
         Column("layer", align="left"),
         *(Column(way, name, best="max", **_PERCENT) for way, name in WAY_NAMES.items()),
+        Column("mexa", "MEXA", best="max", **_PERCENT),
     ]
     best = next(at for at, each in enumerate(checkup.layers) if each.layer == checkup.best.layer)
     table = Table.from_rows(rows, columns, caption="P@1 by layer; bold row: the recommended layer", bold_rows=(best,))
-    body = [_chosen(checkup), figure if len(checkup.layers) > 1 else None, table]
+    body = [_chosen(checkup), figure if len(checkup.layers) > 1 else None, table, mexa_words(checkup)]
     return Section(title=top_words(checkup), body=body)
 
 
@@ -225,6 +235,7 @@ def _pairs(checkup: Checkup) -> Section:
                 "pair": f"{language_name(pair.source)}–{language_name(pair.target)}",
                 "found": at.found[best.way],
                 "mapped": at.found["mapped"],
+                "mexa": pair.mexa.highest,
                 "cka": at.cka,
                 "null": None if at.cka is None else at.cka.null_high,
                 "apart": at.distance,
@@ -234,6 +245,7 @@ def _pairs(checkup: Checkup) -> Section:
         Column("pair"),
         Column("found", best="max", **_PERCENT),
         Column("mapped", best="max", **_PERCENT),
+        Column("mexa", "MEXA, best layer", best="max", **_PERCENT),
         Column("cka", "CKA", format=".2f", best="max", kind="number"),
         Column("null", "shuffled", format=".3f", kind="number"),
         Column("apart", "means apart", format=".2f"),

@@ -393,7 +393,7 @@ def diagnosis_result(found: Checkup, device: str) -> Rendering:
 
     from isoglot import __version__
     from isoglot.diagnose import all_findings
-    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, diagnosis_page, top_words
+    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, diagnosis_page, mexa_words, top_words
 
     said = all_findings(found)
     words = RichTable(box=None, padding=(0, 1, 0, 0), show_header=False)
@@ -404,17 +404,18 @@ def diagnosis_result(found: Checkup, device: str) -> Rendering:
         new = number == 0 or said[number - 1].topic != each.topic
         words.add_row(Text(TOPICS[each.topic] if new else ""), SIGNS[each.tone], Text(each.text))
     columns = [Column("layer"), *(Column(name, title=name, scale=100, format=".1f") for name in WAY_NAMES.values())]
-    columns += [Column("CKA", kind="number", format=".2f"), Column("probe", scale=100, format=".1f")]
+    columns += [Column("MEXA", scale=100, format=".1f"), Column("CKA", kind="number", format=".2f")]
+    columns += [Column("probe", scale=100, format=".1f")]
     rows = [
-        (one.layer, *(one.found[way].value for way in WAY_NAMES), one.cka, one.probe.linear.value)
+        (one.layer, *(one.found[way].value for way in WAY_NAMES), one.mexa.value, one.cka, one.probe.linear.value)
         for one in found.layers
     ]
     best = tuple(place for place, one in enumerate(found.layers) if one.layer == found.best.layer)
     figures = Table(tuple(columns), tuple(rows), bold_rows=best)
-    note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; the language probe in %"
+    note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; MEXA and the language probe in %"
     versions = f"isoglot {__version__}, torch {torch.__version__}, on {device}"
     return Rendering(
         found.as_dict() | {"findings": [asdict(each) for each in said]},
-        Group(words, Text(), figures, *map(Text, (note, top_words(found), *found.remarks))),
+        Group(words, Text(), figures, *map(Text, (note, top_words(found), mexa_words(found), *found.remarks))),
         lambda facts: diagnosis_page(found, facts=[versions, *facts]).files(),
     )
