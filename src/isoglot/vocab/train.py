@@ -547,11 +547,11 @@ def _view(fields: Mapping[str, Any], types: Sequence[Type], language: str) -> di
     return {**fields, "vocab": {name: index for index, name in enumerate(names)}}
 
 
-def count_ids(tokenizer: Tokenizer, lines: Iterable[str]) -> np.ndarray:
-    """Count the ids of lines (V)."""
+def count_ids(tokenizer: Tokenizer, lines: Iterable[str], size: int | None = None) -> np.ndarray:
+    """Count the ids of lines (V); the size of the vocabulary is the tokenizer's unless it is given."""
     import numpy as np
 
-    size = tokenizer.get_vocab_size()
+    size = tokenizer.get_vocab_size() if size is None else size
     totals = np.zeros(size, dtype=np.int64)
     texts = grouped(Counter(" ".join(lines).split(" ")))
     while batch := list(islice(texts, 8)):

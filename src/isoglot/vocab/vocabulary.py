@@ -3,7 +3,7 @@
 Every language has its own tokenizer, its *view*: a standard ``tokenizer.json`` in which subwords of the language have
 their strings, and all others an unreachable name such as ``fr:▁maison``. Each view can be loaded by ``transformers``,
 has the size of the whole vocabulary, and gives global ids. Joint vocabularies and tokenizers of other models have one
-view for all languages.
+view for all languages, except those that were added later (:mod:`.extend`): each of these has its own.
 
 A vocabulary knows how its training text was cleaned and segmented, and does the same to all text that it encodes
 (:mod:`isoglot.text.cleaning.processing`), so that a text has the same tokens everywhere.
@@ -12,7 +12,7 @@ Saved as a folder::
 
     vocabulary.json          mode, sizes, ids of each language, text processing, hashes, provenance
     tokenizer.json           joint: the view (with tokenizer_config.json, for transformers)
-    en/tokenizer.json        otherwise: the view of each language
+    en/tokenizer.json        otherwise, and of languages added later: the view of each language
     counts.npy               count of each subword in a sample of each language's text (languages x V)
 
 Each file may be compressed, with ``.zst`` appended to its name.
@@ -102,7 +102,7 @@ class Vocabulary:
     Args:
         mode: How the languages share subwords.
         languages: Canonical codes.
-        views: ``tokenizer.json`` of each language, or of ``""`` for all languages.
+        views: ``tokenizer.json`` of each language, or of ``""`` for all languages without their own.
         members: The ids of each language as a mask over V, including special tokens. Empty: unknown, so all.
         counts: The count of each id in a sample of each language's text.
         processing: Text processing of languages. Default: none.
@@ -382,7 +382,13 @@ class Vocabulary:
             decoder = decoder or decoders.WordPiece(self._continues)
         return str(decoder.decode(pieces))
 
+    def has_view_of(self, code: str) -> bool:
+        """Whether a language is one that it was trained for, or that was added later."""
+        return code in self.languages or code in self._views
+
     def _view(self, language: str | None) -> str:
+        if language is not None and (code := language_code(language)) in self._views:
+            return code
         if "" in self._views:
             # one view for several languages accepts any language; a vocabulary of a single language does not
             checked = language_code if len(self.languages) > 1 else self.code_of
@@ -468,6 +474,47 @@ class Vocabulary:
             processing=self._processing.values(),
             about={**self.about, "sample": {code: one for code, one in self.sampled.items() if code not in exact}},
             special=self._special,
+            padding_side=self.padding_side,
+        )
+
+    def extended(
+        self,
+        processing: TextProcessing,
+        view: str,
+        own: Iterable[int],
+        counts: np.ndarray,
+        about: Mapping[str, Any],
+        provenance: Provenance,
+    ) -> Vocabulary:
+        """The vocabulary with one more language (:func:`isoglot.vocab.extend.extend_vocabulary`).
+
+        Args:
+            processing: Its text processing.
+            view: Its ``tokenizer.json``, in which new ids follow all others.
+            own: Its ids.
+            counts: The count of each id in a sample of its text; new ids included (V).
+            about: How it was added.
+            provenance: Of the whole.
+        """
+        import numpy as np
+
+        code, size = processing.language, len(counts)
+        mask = np.isin(np.arange(size), list(own))
+        members = {known: np.pad(ids, (0, size - len(ids))) for known, ids in self._members.items()}
+        older = {known: np.pad(count, (0, size - len(count))) for known, count in self._counts.items()}
+        return Vocabulary(
+            mode=self.mode,
+            languages=(*self.languages, code) if self.languages else (),
+            views={**self._views, code: view},
+            members={**members, code: mask},
+            counts={**older, code: counts},
+            processing=[*self._processing.values(), processing],
+            about={
+                **self.about,
+                "added": {**self.about.get("added", {}), code: dict(about)},
+                "provenance": provenance.facts(),
+            },
+            special=self.special,
             padding_side=self.padding_side,
         )
 
@@ -601,8 +648,9 @@ class Vocabulary:
         Raises:
             CorruptFileError: A language has no tokenizer or ids, or subwords or special tokens are missing.
         """
-        wanted = set() if "" in self._views else {*self._views, *self.languages}
-        wrong = sorted(wanted - (set(self.languages) & set(self._views) & set(self._members)))
+        views = self._views.keys() - {""}
+        known = views if "" in self._views else set(self.languages)
+        wrong = sorted((views | known) - (known & views & self._members.keys()))
         problem = f"{shown(wrong[0])} is no language with a tokenizer and ids" if wrong else None
         if not self._views:
             problem = "there is no tokenizer"
