@@ -17,7 +17,7 @@ from isoglot.core.files import read_json
 from isoglot.text.formats.dictionary import Entry
 from isoglot.text.provenance import Provenance, use_dictionary, write_provenance
 from isoglot.vocab import Shards, Vocabulary, build_shards, shard_build, train_vocabulary
-from isoglot.vocab.shard_build import split_of, workers_for
+from isoglot.vocab.shard_build import held_out_share, split_of, workers_for
 from isoglot.vocab.shards import Windows
 from tests.errors import raises
 from tests.given_words import given_words
@@ -338,3 +338,18 @@ def test_only_a_large_text_is_worth_processes(tmp_path: Path, monkeypatch):
     with (tmp_path / "a.txt").open("wb") as file:
         file.truncate(60_000_000)
     assert workers_for([tmp_path / "a.txt"]) == 4
+
+
+def test_some_documents_are_held_out_whatever_the_text(lines, tmp_path: Path, trained):
+    path = tmp_path / "en.txt"
+    path.write_text(
+        "\n\n".join("\n".join(lines["en"][start : start + 5]) for start in range(0, 200, 5)), encoding="utf-8"
+    )
+    share = held_out_share([path], seed=3)
+    shards = build_shards([path], trained("joint"), "en", tmp_path / "shards", dev_share=share, seed=3)
+    counts = {split: shards.index["counts"][split]["sentences"] for split in ("train", "dev")}
+    assert counts["dev"] >= 20
+    assert counts["dev"] <= counts["train"]
+    path.write_text("\n".join(line for line in lines["en"][:200] if line), encoding="utf-8")
+    with raises("input.too-few", "documents", file=path):
+        held_out_share([path])

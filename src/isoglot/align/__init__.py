@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from isoglot.align.maps.self_learning import SelfLearning as SelfLearning
     from isoglot.align.maps.unsupervised import MiniVec2Vec as MiniVec2Vec
     from isoglot.align.maps.unsupervised import Vecmap as Vecmap
+    from isoglot.align.new_rows import AlignedRows as AlignedRows
+    from isoglot.align.new_rows import aligned_rows as aligned_rows
     from isoglot.align.words.bitext import Bitext as Bitext
     from isoglot.align.words.bitext import builtin_bitext as builtin_bitext
     from isoglot.align.words.bitext import linked_bitext as linked_bitext

@@ -158,19 +158,36 @@ def pretrain(
             begun = open_folder(out, identity, resume=resume)
             if resume and not begun:
                 say(f"no run to resume in {out}: starting from the beginning")
-        with _recorded(trainer) as record, closing(trainer):
-            trainer.resume()
-            if begun and trainer.saved is None and not trainer.checkpoints.rejected:
-                say(f"the run in {out} has no checkpoint yet: starting from the beginning")
-            finished = trainer.train(progress if world.first else SILENT, end, stop.step)
-            if finished:
-                trainer.finish(record)
-            else:
-                trainer.pause(record)
-            if trainer.interrupted and not finished:
-                raise KeyboardInterrupt(f"saved at step {trainer.position.step}")
-        rejected = tuple(trainer.checkpoints.rejected)
-        return Pretrained(out=out, position=trainer.position, refused=rejected, rank=world.rank, finished=finished)
+        return trained(trainer, begun=begun, end=end, stop_at=stop.step, progress=progress)
+
+
+def trained(trainer: Trainer, *, begun: bool, end: float | None, stop_at: int | None, progress: Progress) -> Pretrained:
+    """Start or resume a run, train, and write what it ends with.
+
+    Args:
+        trainer: The run.
+        begun: Whether the folder holds the run already.
+        end: Time of the monotonic clock at which to stop.
+        stop_at: Step at which to stop.
+        progress: Progress reporter.
+
+    Raises:
+        KeyboardInterrupt: As for :func:`pretrain`.
+    """
+    out, world = trainer.out, trainer.world
+    with _recorded(trainer) as record, closing(trainer):
+        trainer.resume()
+        if begun and trainer.saved is None and not trainer.checkpoints.rejected:
+            trainer.say(f"the run in {out} has no checkpoint yet: starting from the beginning")
+        finished = trainer.train(progress if world.first else SILENT, end, stop_at)
+        if finished:
+            trainer.finish(record)
+        else:
+            trainer.pause(record)
+        if trainer.interrupted and not finished:
+            raise KeyboardInterrupt(f"saved at step {trainer.position.step}")
+    rejected = tuple(trainer.checkpoints.rejected)
+    return Pretrained(out=out, position=trainer.position, refused=rejected, rank=world.rank, finished=finished)
 
 
 def _encoder(config: PretrainConfig, vocabulary: Vocabulary, languages: tuple[str, ...]) -> Encoder:
@@ -201,6 +218,7 @@ class Trainer:
         parallel: For steps on translation pairs.
         probes: Called at every evaluation.
         say: Receives messages for the user.
+        held_out: Text whose dev split is measured; default: that of ``shards``.
     """
 
     def __init__(
@@ -214,6 +232,7 @@ class Trainer:
         parallel: Sequence[Mapping[str, str]],
         probes: Sequence[Probe],
         say: Callable[[str], None],
+        held_out: Mapping[str, Shards] | None = None,
     ) -> None:
         self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
         self.probes, self.say = probes, say
@@ -222,7 +241,7 @@ class Trainer:
         self.batches = Batches(
             config, shards, vocabulary, length=length, world=world, dictionaries=dictionaries, parallel=parallel
         )
-        self.dev = Dev(config, shards, vocabulary, length=length, world=world)
+        self.dev = Dev(config, held_out or shards, vocabulary, length=length, world=world)
         self.optimizer = build_optimizer(dict(encoder.named_parameters()), config.optimizer, world.device)
         self.backward = ForwardBackward(config, encoder, world)
         self.losses = Losses(self.batches.languages, world)
@@ -305,24 +324,37 @@ class Trainer:
     def _step(self) -> None:
         """Take one step; nothing waits for the device."""
         config, position = self.config, self.position
-        progress = self.budget.progress(
-            steps=position.step,
-            tokens=position.tokens,
-            seconds=position.seconds,
-            step_tokens=self.batches.text_tokens(1.0),
-        )
+        progress = self._progress()
         batch = self.batches.next(position.step, progress)
         if self.encoder.config.dropout:
             torch.manual_seed(derive_seed(config.seed, "dropout", position.step, self.world.rank))
         self.optimizer.clear()
-        loss = self.backward.run(batch)
-        self.factor = rate_factor(config.schedule, position.step + 1, progress)
+        loss = self._gradients(batch, progress)
+        self.factor = self._rate_factor(progress)
         self.gradient = self.optimizer.step(self.factor, self.backward.scale)
         position.step += 1
         self.losses.add(position.step, batch.language, loss, self.gradient)
         position.tokens += batch.text_tokens
         position.rows, position.pair_rows = self.batches.sampler.rows, self.batches.pair_rows
         self.speed.add(batch.tokens // self.world.size, self._flops(batch))
+
+    def _progress(self) -> float:
+        """Share of the budget that is used in the middle of the next step."""
+        position = self.position
+        return self.budget.progress(
+            steps=position.step,
+            tokens=position.tokens,
+            seconds=position.seconds,
+            step_tokens=self.batches.text_tokens(1.0),
+        )
+
+    def _gradients(self, batch: StepBatch, progress: float) -> torch.Tensor:
+        """Compute the gradients of a step; returns its loss."""
+        return self.backward.run(batch)
+
+    def _rate_factor(self, progress: float) -> float:
+        """Factor on the peak learning rates."""
+        return rate_factor(self.config.schedule, self.position.step + 1, progress)
 
     def _steps_left(self) -> int | None:
         """Number of steps to go; None if it depends on the clock or on sizes that differ."""

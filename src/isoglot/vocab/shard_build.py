@@ -179,6 +179,35 @@ def split_of(first: str, dev_share: float, seed: int = 0) -> Split:
     return "dev" if int.from_bytes(digest, "little") < dev_share * 2**64 else "train"
 
 
+def held_out_share(texts: Sequence[str | Path], seed: int = 0, *, least: int = 20) -> float:
+    """The smallest usual ``dev_share`` that gives the dev split a hundredth of the sentences, and at most half.
+
+    Args:
+        texts: The files, as for :func:`build_shards`.
+        seed: Random seed of the split.
+        least: Minimum number of sentences in the dev split.
+
+    Raises:
+        InputError: The text has too few documents to divide.
+    """
+    documents: list[list[Any]] = []
+    for sentence in _sentences([Path(path) for path in texts], 0.0, seed):
+        if sentence.opens:
+            documents.append([sentence.text, 0])
+        documents[-1][1] += 1
+    total = sum(count for _, count in documents)
+    for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5):
+        held = sum(count for first, count in documents if split_of(first, share, seed) == "dev")
+        if max(least, total / 100) <= held <= total / 2:
+            return share
+    raise InputError(
+        f"{total:,} sentences in {len(documents)} documents, too few to hold some of them out",
+        "put blank lines between documents, give more text, or give held-out text in a file of its own",
+        "too-few",
+        file=texts[0],
+    )
+
+
 def _encoded(
     blocks: Iterable[list[_Sentence]], work: Encoding, workers: int
 ) -> Iterator[tuple[list[_Sentence], Sequence[bytes]]]:
