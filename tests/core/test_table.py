@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from rich.console import Console
 
 from isoglot.core.errors import visible
 from isoglot.core.table import Column, Table
-from isoglot.core.table_rendering import MISSING
+from isoglot.core.table_rendering import MISSING, TIES
 from tests.errors import raises
 
 ROWS = [
@@ -84,6 +85,7 @@ def test_text():
         "NLI",
         "default       *65.5 [64.0, 67.0]      –",
         "(a) 95 % over sentences",
+        TIES,
         "Built-in text.",
     ]
 
@@ -105,7 +107,8 @@ def test_html():
         "<tr><th scope='row'>sep_emb &amp; co</th><td class='number'>61.2 [60.0, 62.5]</td><td class='number'>3</td></tr>"
         "</tbody><tbody><tr><th scope='rowgroup' colspan='3'>NLI</th></tr>"
         "<tr><th scope='row'>default</th><td class='number'><b>65.5 [64.0, 67.0]</b></td><td class='number'>–</td></tr>"
-        "</tbody></table></div><p class='notes'><sup>a</sup> 95 % over sentences</p><p class='notes'>Built-in text.</p>"
+        "</tbody></table></div><p class='notes'><sup>a</sup> 95 % over sentences</p>"
+        f"<p class='notes'>{TIES}</p><p class='notes'>Built-in text.</p>"
     )
 
 
@@ -122,6 +125,8 @@ def test_markdown():
         "| default | **65.5 [64.0, 67.0]** | – |",
         "",
         "<sup>a</sup> 95 % over sentences",
+        "",
+        TIES,
         "",
         "Built-in text.",
         "",
@@ -146,6 +151,7 @@ def test_latex():
         r"\bottomrule",
         r"\end{tabular}",
         r"\par\footnotesize \textsuperscript{a} 95 \% over sentences",
+        rf"\par\footnotesize {TIES}",
         r"\par\footnotesize Built-in text.",
         r"\end{table}",
         "",
@@ -211,6 +217,20 @@ def test_the_smallest_is_best_where_that_is_asked_for_and_what_looks_the_same_is
     rows = [{"loss": value} for value in (2.04, 2.01, 3.0, math.nan, None)]
     lines = Table.from_rows(rows, [Column("loss", format=".1f", best="min")]).markdown().split("\n")
     assert lines[2:-1] == ["| **2.0** |", "| **2.0** |", "| 3.0 |", "| nan |", f"| {MISSING} |"]
+
+
+@pytest.mark.parametrize(("best", "bold"), [("max", [2, 3]), ("min", [0, 1])])
+def test_what_ties_with_the_best_is_marked_too(best: Literal["max", "min"], bold: list[int]):
+    given = [(0.50, 0.45, 0.55), (0.53, 0.48, 0.58), (0.80, 0.75, 0.85), (0.84, 0.79, 0.89), (0.65, None, None)]
+    rows = [{"p1": value, "p1_low": low, "p1_high": high} for value, low, high in given]
+    table = Table.from_rows(rows, [Column("p1", format=".2f", best=best)])
+    lines = table.text().split("\n")
+    assert [at for at, line in enumerate(lines[1:6]) if "*" in line] == bold
+    assert lines[6] == TIES
+
+
+def test_a_column_without_intervals_has_no_note_about_ties():
+    assert TIES not in Table.from_rows([{"x": 1}, {"x": 2}], [Column("x", best="max")]).text()
 
 
 def test_there_is_no_negative_zero():
@@ -388,8 +408,7 @@ def test_latex_has_only_its_own_commands(rows):
         assert not line.startswith(("[", "*"))
         for known in ("backslash", "asciitilde", "asciicircum", "less", "greater", "bar", "asciigrave"):
             cell = cell.replace(rf"\text{known}{{}}", "")
-        for known in ("-", r"\pm", r"\times", r"\Delta", r"\alpha", r"\rightarrow", r"\leq", r"\geq"):
-            cell = cell.replace(f"${known}$", "")
+        cell = re.sub(r"\$(-|\\(pm|times|Delta|alpha|rightarrow|leq|geq))\$", "", cell)
         for sign in "&%$#_{}":
             cell = cell.replace(f"\\{sign}", "")
         cell = cell.replace("{}", "")

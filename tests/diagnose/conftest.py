@@ -118,6 +118,7 @@ class MadeUp:
                     partner=next(other for other in top if other != code),
                     best=near(own[top]),
                     lead=near(here - sum(others) / len(others)) if others else None,
+                    by_layer=(near(here),) * 5,
                     layer=self.layers.get(code, 2),
                     at_layer=near(here),
                     layer_gain=near(0.16) if code in self.layers else None,

@@ -62,6 +62,19 @@ def test_the_page_says_all_that_was_found_and_asks_nothing_of_the_world(checkup:
     assert page.html() == diagnosis_page(checkup, facts=["isoglot diagnose"]).html()
 
 
+def test_the_curve_of_a_language_has_the_interval_of_its_mean(checkup: Checkup):
+    at, way = checkup.best.layer, checkup.best.way
+    for each in checkup.languages:
+        pairs = [pair.at(at).found[way] for pair in checkup.pairs if each.code in (pair.source, pair.target)]
+        found = each.by_layer[[one.layer for one in checkup.layers].index(at)]
+        assert found.value == pytest.approx(sum(one.value for one in pairs) / len(pairs))
+        assert found.low <= found.value <= found.high
+        # The two pairs share the sentences of one language but not their errors, so their mean varies less than each.
+        assert found.high - found.low < max(one.high - one.low for one in pairs) + 1e-9
+    rows = diagnosis_page(checkup).figures()["found-by-language"].table.dicts()  # type: ignore[union-attr]
+    assert [row["lo"] for row in rows] == [100 * one.low for each in checkup.languages for one in each.by_layer]
+
+
 def test_failing_sentences_are_one_click_away(checkup: Checkup):
     page = diagnosis_page(checkup)
     table = next(table for table in page.tables() if table.caption.startswith("Wrong nearest"))

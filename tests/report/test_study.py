@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -116,6 +116,28 @@ def test_emergence_has_three_figures_and_tokens_to_thresholds(study: MadeUpStudy
     p1, _, probe = emergence_charts(emergence_curves(study))
     assert "Million tokens until P@1 is 10/25/50 %: Default 1.68/8/–, No anchors" in p1.caption
     assert "chance" in str(probe.spec)
+
+
+def test_a_slider_goes_back_through_the_training(study: MadeUpStudy, look: Callable[..., Any]) -> None:
+    found = look(study_page(study), 390, "dark").page
+    found.wait_for_selector("body[data-ready]")
+    shown = found.locator("section output")
+    assert shown.count() == 3
+    last = shown.first.inner_text()
+    assert last.startswith("text read, million tokens: 16")
+    assert "Default 30" in last
+    value = "document.querySelectorAll('.figure input[type=range]')[{}].value"
+    slider = found.locator(".figure input[type=range]").first
+    slider.focus()
+    slider.press("Home")
+    found.wait_for_function("document.querySelector('section output').textContent.includes('Default 1')")
+    assert shown.first.inner_text().startswith("text read, million tokens: 0")
+    assert [found.evaluate(value.format(at)) for at in range(3)] == ["0", "0", "0"]  # they move together
+    found.set_viewport_size({"width": 600, "height": 900})
+    found.wait_for_timeout(400)
+    assert found.evaluate(value.format(0)) == "0"
+    slider.press("End")
+    found.wait_for_function("document.querySelector('section output').textContent.includes('Default 30')")
 
 
 def test_a_published_study_without_a_probe_has_its_page() -> None:

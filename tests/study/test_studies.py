@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -320,6 +321,11 @@ def test_report_writes_a_page_into_the_folder_and_opens_it(
     assert all(title in page for title in ("Default", "No anchors", "What ran"))
     assert isoglot("report", str(study.out), "--out", str(tmp_path / "new"), "--open").code == 0
     assert opened == [(tmp_path / "new" / "index.html").as_uri()]
+    (tmp_path / "new" / "run.json").write_text('{"command": "isoglot report", "outputs": {}}')
+    pytest.importorskip("vl_convert")
+    assert isoglot("report", str(study.out), "--out", str(tmp_path / "new"), "--figures", "svg").code == 0
+    drawn = {path.relative_to(tmp_path / "new").as_posix() for path in tmp_path.glob("new/figures/*.svg")}
+    assert set(json.loads((tmp_path / "new" / "run.json").read_text())["outputs"]) == drawn != set()
     refused = isoglot("report", str(tmp_path))
     assert refused.code == 2
     assert "study.json" in refused.err

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = ["-h", "--help"]
 """What asks for help."""
-_TEXT = ("<str>", "<path>")  # whatever is typed is that
+_TEXT = ("<str>", "<path>", "<list[Path]>")  # whatever is typed is that
 _LARGE = MANY  # a bound that nobody meets is not worth its digits
 _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
 _ONE_SECTION = 12
@@ -185,7 +185,7 @@ def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's c
     A group without an example has that of its first verb. The options of a short help are in one section.
 
     Typer keeps the line breaks of a docstring after its first paragraph, shows flags as ``<bool>``, numbers as
-    ``<int range>``, and after the name of an argument ``<str>`` or ``<path>``.
+    ``<int range>``, and after the name of an argument ``<str>`` or ``<list[Path]>``.
     """
     command.help = joined(command.help or "")
     asked = command.get_help_option(typer.Context(command, help_option_names=HELP))

@@ -305,6 +305,19 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
+def record_outputs(folder: Path, paths: Iterable[Path]) -> None:
+    """Add files that were written into the folder of a run later to its ``run.json``, if there is one.
+
+    Raises:
+        IsoglotError: The record is damaged, or another process is writing there.
+    """
+    with sole_writer(folder):
+        record = read_record(folder)
+        if record is not None:
+            record.setdefault("outputs", {}).update({one.relative_to(folder).as_posix(): _facts(one) for one in paths})
+            write_json(folder / RECORD, record)
+
+
 def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes: Iterable[str] | None = None) -> None:
     """Check that replacing a folder loses nothing that the user may want to keep.
 

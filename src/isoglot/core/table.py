@@ -1,7 +1,7 @@
 """Result table: typed columns and rows, rendered for terminals, pages, papers and programs.
 
-``rich``, ``text``, ``html``, ``markdown`` and ``latex`` round numbers, put intervals in brackets and the best values in
-bold. ``csv``, ``json``, ``parquet`` and ``to_frame`` keep the values unrounded.
+``rich``, ``text``, ``html``, ``markdown`` and ``latex`` round numbers, put intervals in brackets and the best value of
+a column in bold, with those that tie with it. ``csv``, ``json``, ``parquet`` and ``to_frame`` keep values unrounded.
 
 >>> table = Table.from_rows(
 ...     [
@@ -14,6 +14,7 @@ bold. ``csv``, ``json``, ``parquet`` and ``to_frame`` keep the values unrounded.
 arm                     P@1, %
 default     *71.0 [68.0, 74.0]
 no-anchors   64.0 [61.0, 67.0]
+Marked: the best of each column, and values whose interval overlaps with that of the best.
 >>> print(table.csv(), end="")
 arm,p1,p1_low,p1_high
 default,0.71,0.68,0.74
@@ -61,7 +62,8 @@ class Column:
         scale: Factor applied to shown numbers: 100 shows a share as a percentage.
         align: ``left`` or ``right``. Default: numbers are right-aligned.
         interval: Names of the columns with the lower and upper limit; these are not shown as columns.
-        best: Show the largest (``max``) or smallest (``min``) number of the column, or of a row group, in bold.
+        best: Show the largest (``max``) or smallest (``min``) number of the column, or of a row group, in bold, and
+            those whose interval overlaps with its interval.
         note: Footnote about the column.
         above: Second heading, over this column and its neighbors that have the same one.
         hidden: Do not show the column; programs still get it.

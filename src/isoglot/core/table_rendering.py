@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 """How a missing value is shown."""
+TIES = "Marked: the best of each column, and values whose interval overlaps with that of the best."
 
 HTML_STYLE = """
 /* Shadows show that there is more to scroll to; the first two backgrounds scroll along and cover them at the ends. */
@@ -283,7 +284,8 @@ def _notes(table: Table) -> list[tuple[str, str]]:
     marked = [
         (mark, column.note) for (_, mark), column in zip(_heads(table), _shown(table), strict=True) if column.note
     ]
-    return [*marked, *(("", note) for note in table.footnotes)]
+    ties = len(table.rows) > 1 and any(column.best and column.interval for column in _shown(table))
+    return [*marked, *(("", note) for note in (*([TIES] if ties else []), *table.footnotes))]
 
 
 def _groups(table: Table) -> list[_Group]:
@@ -299,11 +301,11 @@ def _groups(table: Table) -> list[_Group]:
 
 def _group(table: Table, title: str | None, rows: list[tuple[int, dict[str, Cell]]]) -> _Group:
     columns = _shown(table)
-    best = {column.name: _best_text(column, [row[column.name] for _, row in rows]) for column in columns}
+    best = {column.name: _best(column, [row for _, row in rows]) for column in columns}
     lines = [
         _Line(
             [_cell(table, column, row) for column in columns],
-            [_formatted(row[column.name], column) == best[column.name] for column in columns],
+            [_is_best(column, row, best[column.name]) for column in columns],
             number in table.bold_rows,
         )
         for number, row in rows
@@ -335,9 +337,24 @@ def _formatted(value: Cell, column: Column) -> str:
     return text[1:] if re.fullmatch(r"-[0.,]+(e[+-]\d+)?%?", text) else text  # no negative zero
 
 
-def _best_text(column: Column, values: Sequence[Cell]) -> str | None:
-    """The best number of a column as it is shown: values that look the same are equally good."""
-    numbers = [value for value in values if isinstance(value, int | float) and not math.isnan(value)]
+def _best(column: Column, rows: Sequence[Mapping[str, Cell]]) -> Mapping[str, Cell] | None:
+    """The row with the best number of a column."""
+    numbers = [
+        (value, row) for row in rows if isinstance(value := row[column.name], int | float) and not math.isnan(value)
+    ]
     if column.best is None or column.kind == "boolean" or not numbers:
         return None
-    return _formatted(max(numbers) if column.best == "max" else min(numbers), column)
+    return (max if column.best == "max" else min)(numbers, key=lambda one: one[0])[1]
+
+
+def _is_best(column: Column, row: Mapping[str, Cell], best: Mapping[str, Cell] | None) -> bool:
+    """Whether a value looks the same as the best one, or ties with it."""
+    if best is None or row[column.name] is None:
+        return False
+    if _formatted(row[column.name], column) == _formatted(best[column.name], column):
+        return True
+    ends = [one[end] for one in (row, best) for end in column.interval or ()]
+    if not ends or None in ends:
+        return False
+    low, high, best_low, best_high = ends
+    return high >= best_low if column.best == "max" else low <= best_high  # type: ignore[operator]

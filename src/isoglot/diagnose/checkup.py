@@ -125,7 +125,8 @@ def diagnose(
     found_SPLW = hits.sampled()
     mexa_SPL = _mexa(encoded, measured, hits.weights)
     best, best_SP = choose_best(hits, vectors.layers)
-    layer_P = np.array(vectors.layers)[found_SPLW[0, :, :, VARIANTS.index(best.way)].argmax(axis=1)]
+    found_SPL = found_SPLW[..., VARIANTS.index(best.way)]
+    layer_P = np.array(vectors.layers)[found_SPL[0].argmax(axis=1)]
     own_layers = language_layers(hits, vectors.layers, pairs, codes, best)
     return Checkup(
         model=name,
@@ -161,7 +162,7 @@ def diagnose(
             LanguageFacts(
                 code=code,
                 **_text_facts(encoder.vocabulary, encoded, code),
-                **_language_retrieval(best_SP, pairs, code),
+                **_language_retrieval(best_SP, found_SPL, pairs, code),
                 **own_layers[code],
             )
             for code in codes
@@ -184,8 +185,10 @@ def _text_facts(vocabulary: Vocabulary, encoded: Sequence[EncodedSet], code: str
     return {"tokens": tokens, "cut": sum(each.vectors[code].header["cut"] for each in own)}
 
 
-def _language_retrieval(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], code: str) -> dict[str, Any]:
-    """P@1 of the pairs of a language, and its lead over the others."""
+def _language_retrieval(
+    best_SP: np.ndarray, found_SPL: np.ndarray, pairs: Sequence[tuple[str, str]], code: str
+) -> dict[str, Any]:
+    """P@1 of the pairs of a language, its lead over the others, and P@1 in every layer."""
     own = np.array([code in pair for pair in pairs])
     own_S = best_SP[:, own].mean(axis=1)
     numbers = np.flatnonzero(own).tolist()
@@ -195,6 +198,7 @@ def _language_retrieval(best_SP: np.ndarray, pairs: Sequence[tuple[str, str]], c
         "partner": next(other for other in pairs[numbers[top]] if other != code),
         "best": as_share(chosen_interval(best_SP[:, own], top)),
         "lead": None if own.all() else interval(own_S - best_SP[:, ~own].mean(axis=1)),
+        "by_layer": tuple(interval(found_S) for found_S in found_SPL[:, own].mean(axis=1).T),
     }
 
 

@@ -155,6 +155,8 @@ class LanguageFacts:
     """P@1 with that language."""
     lead: Interval | None
     """``found`` minus P@1 over all pairs without the language; None if there are none."""
+    by_layer: tuple[Interval, ...]
+    """P@1 over its pairs in every layer, by the recommended search variant."""
     layer: int
     """The layer with the highest P@1 over its pairs."""
     at_layer: Interval

@@ -168,18 +168,15 @@ def _found(checkup: Checkup) -> Section:
 def _languages(checkup: Checkup) -> Section:
     """A curve for each language: the mean over its pairs."""
     way = checkup.best.way
-    drawn = []
-    for each in checkup.languages:
-        pairs = [pair for pair in checkup.pairs if each.code in (pair.source, pair.target)]
-        points, band = [], []
-        for layer in (one.layer for one in checkup.layers):
-            found = [pair.at(layer).found[way] for pair in pairs]
-            value, low, high = (
-                100 * sum(getattr(one, end) for one in found) / len(found) for end in ("value", "low", "high")
-            )
-            points.append((float(layer), value))
-            band.append((float(layer), low, high))
-        drawn.append(Line(name=language_name(each.code), points=points, band=band))
+    layers = [each.layer for each in checkup.layers]
+    drawn = [
+        Line(
+            name=language_name(each.code),
+            points=[(layer, 100 * one.value) for layer, one in zip(layers, each.by_layer, strict=True)],
+            band=[(layer, 100 * one.low, 100 * one.high) for layer, one in zip(layers, each.by_layer, strict=True)],
+        )
+        for each in checkup.languages
+    ]
     lowest = min(checkup.languages, key=lambda each: each.found.value)
     highest = max(checkup.languages, key=lambda each: each.found.value)
     title = "By language: " + ", ".join(f"{language_name(one.code)} {percent(one.found)}" for one in (highest, lowest))
@@ -187,8 +184,8 @@ def _languages(checkup: Checkup) -> Section:
         drawn,
         name="found-by-language",
         title=title,
-        caption=f"{_WAY_WORDS[way].capitalize()}: the mean over the pairs of each language; bands: the mean of their "
-        "95 % intervals.",
+        caption=f"{_WAY_WORDS[way].capitalize()}: the mean over the pairs of each language, with 95 % intervals "
+        "over sentences.",
         x="layer",
         y="translations found (P@1), %",
         levels={"chance": 100 * checkup.chance},

@@ -455,6 +455,7 @@ def emergence_charts(group: Sequence[EmergenceCurve]) -> list[Figure]:
                 x=f"text read, {unit} tokens",
                 y=y,
                 levels={"chance": 50.0} if name == "probe" else None,
+                slider="training",
             )
             found.append(figure)
     return found

@@ -39,7 +39,7 @@ class FigureOptions:
 def report(
     *,
     folders: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER...", help="The --out of isoglot study run, or of another command.")
+        list[Path], typer.Argument(metavar="FOLDER", help="The --out of isoglot study run, or of another command.")
     ],
     out: OptionalOut = None,
     drawing: FigureOptions,
@@ -51,11 +51,14 @@ def report(
     Without --out, it is written into the study's folder; several studies stand side by side in --out. --figures draws
     the figures of a study, or of any other result that has a page, into its folder figures.
     """
+    from isoglot.core.run import record_outputs
     from isoglot.report.rendering import render_folder
 
     style = Style(width=drawing.width, font_size=drawing.font_size, titles=drawing.titles)
     path = _page(folders, out)
-    drawn = [] if drawing.figures is None else [str(one) for one in render_folder(path.parent, drawing.figures, style)]
+    files = [] if drawing.figures is None else list(render_folder(path.parent, drawing.figures, style))
+    record_outputs(path.parent, files)
+    drawn = [str(one) for one in files]
     value = {"page": str(path)} | ({"figures": drawn} if drawing.figures else {})
     output.result(value, "\n".join([f"{path}: {path.stat().st_size / 1000:,.0f} kB", *drawn]))
     if open_:

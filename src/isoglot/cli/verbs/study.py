@@ -308,7 +308,7 @@ def figures(*, study: StudyArgument, output: Output) -> None:
 @verb(app, "merge", example="study merge studies/a studies/b --out studies/ab")
 def merge(
     *,
-    studies: Annotated[list[Path], typer.Argument(metavar="STUDY…", help="Studies to join.")],
+    studies: Annotated[list[Path], typer.Argument(metavar="STUDY", help="Studies to join.")],
     out: StudyOut,
     keep: Annotated[
         Literal["all", "results"],

@@ -41,7 +41,7 @@ Dictionaries = Annotated[
     typer.Option("--dictionary", metavar="L1-L2=FILE", help="A dictionary in MUSE's layout. May be repeated."),
 ]
 VocabOption = Annotated[str, typer.Option("--vocab", metavar="VOCAB", help="A vocabulary's folder, or any tokenizer.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="SHARDS...", help="Folders of shards.")]
+Folders = Annotated[list[Path], typer.Argument(metavar="SHARDS", help="Folders of shards.")]
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ def lines(
     whole: bool = False,
     ordered: bool = False,
     frames: Sequence[str] = (),
+    slider: str = "",
     categories: Sequence[str] = (),
     height: int = 300,
 ) -> Figure:
@@ -117,6 +118,8 @@ def lines(
         whole: Whether the horizontal axis counts whole things, such as layers.
         ordered: Whether the lines have an order, such as layers: colors run from light to dark.
         frames: What the slider shows at each position, such as steps of training; empty for no slider.
+        slider: Name of a slider over the horizontal axis: lines fade behind its position, and a page shows the values
+            there; empty for none.
         categories: Names of the places on a horizontal axis without numbers; points have their positions from 0, and
             intervals are drawn as bars.
         height: Height of the plot in pixels.
@@ -145,7 +148,8 @@ def lines(
         "layer": layers,
     }
     about: dict[str, Any] = {"label": max(map(len, names), default=0)} if several else {}
-    spec = _framed(spec, frames) if frames else spec
+    spec = _framed(spec, frames) if frames else _traced(spec, slider) if slider else spec
+    about |= {"slider": visible(x)} if slider else {}
     spec = _panels(spec, panels, about)
     spec["usermeta"] = {"isoglot": about}
     columns = [
@@ -283,8 +287,6 @@ def _end_labels(
 
 def _framed(spec: dict[str, Any], frames: Sequence[str]) -> dict[str, Any]:
     """A slider that chooses which rows are drawn; the last ones at first."""
-    last = len(frames) - 1
-    bound = {"input": "range", "min": 0, "max": last, "step": 1, "name": "training "}
     shown = {
         "data": {"values": [{"f": at, "frame": visible(name)} for at, name in enumerate(frames)]},
         "transform": [{"filter": "datum.f == moment"}],
@@ -297,10 +299,35 @@ def _framed(spec: dict[str, Any], frames: Sequence[str]) -> dict[str, Any]:
             "strokeDash": {"value": [1, 0]},
         },
     }
+    return _with_slider(spec, "training", len(frames) - 1, "datum.f == moment", [shown])
+
+
+def _traced(spec: dict[str, Any], name: str) -> dict[str, Any]:
+    """A slider over the horizontal axis; at its end, where it begins, the figure looks as it does without one."""
+    rows = spec["data"]["values"]
+    places = sorted({row["x"] for row in rows})
+    for row in rows:
+        row["n"] = places.index(row["x"])
+    curve = next(layer for layer in spec["layer"] if layer["mark"] == {"type": "line", "clip": True})
+    whole = {"mark": curve["mark"], "encoding": {"y": curve["encoding"]["y"], "opacity": {"value": 0.2}}}
+    rule = {
+        "data": {"values": [{"n": at, "x": place} for at, place in enumerate(places[:-1])]},
+        "transform": [{"filter": "datum.n == moment"}],
+        "mark": {"type": "rule", "strokeWidth": 1.5},
+        "encoding": {"color": {"value": GREY}, "strokeDash": {"value": [3, 3]}},
+    }
+    return _with_slider(spec, name, len(places) - 1, "datum.n <= moment", [rule, whole])
+
+
+def _with_slider(
+    spec: dict[str, Any], name: str, last: int, kept: str, more: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """A slider from 0 to ``last``, which chooses the rows of the layers, and more layers that it does not."""
     for layer in spec["layer"]:
         if "data" not in layer:
-            layer["transform"] = [{"filter": "datum.f == moment"}, *layer.get("transform", [])]
-    return {**spec, "params": [{"name": "moment", "value": last, "bind": bound}], "layer": [*spec["layer"], shown]}
+            layer["transform"] = [{"filter": kept}, *layer.get("transform", [])]
+    bound = {"input": "range", "min": 0, "max": last, "step": 1, "name": f"{visible(name)} "}
+    return {**spec, "params": [{"name": "moment", "value": last, "bind": bound}], "layer": [*spec["layer"], *more]}
 
 
 # --- bars ---

@@ -45,11 +45,39 @@
     let view = box.querySelector(".view");
     if (!view) box.append(view = Object.assign(document.createElement("div"), { className: "view" }));
     try {
-      const made = await vegaEmbed(view, fitted(JSON.parse(source.textContent), width - 2),
+      const spec = fitted(JSON.parse(source.textContent), width - 2);
+      for (const one of spec.params ?? []) if (one.name === "moment") one.value = box.moment ?? one.value;
+      const made = await vegaEmbed(view, spec,
         { actions: false, renderer: "svg", config, logLevel: vega.Error, tooltip: { theme: dark.matches ? "dark" : "light" }, ast: false });
       box.vegaView = made.view;
+      if (spec.usermeta?.isoglot?.slider) readOut(box, spec);
     } catch (error) { view.textContent = "This figure could not be drawn; its numbers are below."; console.error(error); }
     box.dataset.drawn = "yes";
+  }
+  // The values at the position of a slider; the sliders of a section move together.
+  function readOut(box, spec) {
+    const view = box.vegaView, rows = spec.data.values, color = view.scale("color");
+    const last = Math.max(...rows.map(row => row.n));
+    const shown = box.parentElement.querySelector("output") ?? document.createElement("output");
+    box.after(shown);
+    const show = moment => {
+      const at = rows.find(row => row.n === moment).x;
+      const here = new Map(rows.filter(row => row.n <= moment).map(row => [row.s, row]));
+      shown.replaceChildren(`${spec.usermeta.isoglot.slider}: ${Number(at.toPrecision(3)).toLocaleString("en")}`,
+        ...[...here.values()].map(row => {
+          const one = Object.assign(document.createElement("span"), { textContent: `${row.s} ${row.t}` });
+          one.style.color = color(row.s);
+          return one;
+        }));
+    };
+    box.last = last;
+    show(view.signal("moment"));
+    view.addSignalListener("moment", (_, moment) => {
+      box.moment = moment;
+      show(moment);
+      for (const other of box.closest("section").querySelectorAll(".figure"))
+        if (other.last === last && other.vegaView.signal("moment") !== moment) other.vegaView.signal("moment", moment).run();
+    });
   }
   const boxes = [...document.querySelectorAll(".figure")];
   const drawAll = () => Promise.all(boxes.map(draw)).then(() => { document.body.dataset.ready = "yes"; });
