@@ -170,3 +170,48 @@ def test_a_model_without_a_tokenizer(diagnose, tmp_path: Path):
 def test_a_run_that_fails_leaves_no_page(diagnose, tmp_path: Path):
     assert diagnose("astray", *FILES, "--out", str(tmp_path / "out")).code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_models_are_ranked_on_the_same_sentences(
+    isoglot, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(folder)
+    quick = ("--layer", "-1", "--set", "resamples=50", "--device", "cpu", "-q")
+    result = isoglot("rank", "ours", "imported", "hooked", *FILES, *quick, "--out", str(tmp_path / "out"))
+    assert (result.code, result.err) == (0, "")
+    assert "models that share a letter" in result.out
+    found = read_json(tmp_path / "out" / "ranking.json")
+    assert {each["name"] for each in found["models"]} == {"ours", "imported", "hooked"}
+    scores = [each["score"]["value"] for each in found["models"]]
+    assert scores == sorted(scores, reverse=True)
+    assert len(found["tests"]) == 3
+    assert "By language" in (tmp_path / "out" / "index.html").read_text()
+    assert json.loads(isoglot("rank", "ours", "hooked", *FILES, *quick, "--json").out)["over"] == "sentences"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "value"),
+    [
+        (("ours",), "config.missing-option", "1 model"),
+        (("ours", "ours"), "config.duplicate", "ours"),
+        (("ours", "hooked", "--layer", "9"), "config.unknown-layer", "ours: there is no layer 9"),
+        (("ours", "hooked", "--over", "languages"), "config.missing-data", "0 languages"),
+        (("ours", "hooked", "--method", "cosin"), "config.invalid-value", "cosin"),
+    ],
+)
+def test_what_cannot_be_ranked(
+    isoglot, folder: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], code: str, value: str
+):
+    monkeypatch.chdir(folder)
+    layer = () if "--layer" in options else ("--layer", "-1")
+    result = isoglot("rank", *options, *layer, *FILES, "--device", "cpu", "-q", "--json")
+    error = json.loads(result.err)["error"]
+    assert (result.code, error["code"]) == (2, code)
+    assert value in error["message"]
+
+
+def test_layers_are_chosen_on_enough_sentences(isoglot, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder)
+    result = isoglot("rank", "ours", "hooked", *FILES, "--device", "cpu", "-q")
+    assert result.code == 2
+    assert "--layer -1" in result.err

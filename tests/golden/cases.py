@@ -203,6 +203,7 @@ CASES = {
         TRAINED,
         rough=("spread",),
     ),
+    "rank": Case(f"rank @pretrain @pretrain-mini {_BITEXT} --layer -1 --set resamples=50 {_CPU} --out @out", TRAINED),
     "doctor": Case(f"doctor {_CPU} --out @out", without=("devices", "device", "parts", "peak")),
     "static-train-glove": _static("glove"),
     "static-train-word2vec": _static("word2vec", needs="gensim"),

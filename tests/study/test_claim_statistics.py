@@ -7,10 +7,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from isoglot.core.distributions import t_quantile, t_tail
 from isoglot.study.claims.evidence import Claim, Evidence, Index
 from isoglot.study.claims.statistics import Part, claim_p, decide, judge
 from isoglot.study.claims.verdicts import judge_claim
-from isoglot.study.distributions import t_quantile, t_tail
 from isoglot.study.numbers import Number
 
 

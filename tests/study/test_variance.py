@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
+from isoglot.core.distributions import f_tail, t_interval, t_quantile, t_tail
 from isoglot.core.errors import InputError
-from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tail
 from isoglot.study.factorial.design import CELLS, FACTORS
 from isoglot.study.factorial.variance import (
     HIGHER,

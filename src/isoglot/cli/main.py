@@ -39,6 +39,7 @@ VERBS = {
     "share a space.",
     "diagnose": "Check an encoder: which layer to use, which languages are poorly aligned, what would improve it "
     "for free.",
+    "rank": "Rank encoders on the same parallel sentences: which are better, and which cannot be told apart.",
     "doctor": "Show versions, devices, the bundled encoder and optional parts; measure how fast the device is.",
     "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
     "explore": "Open a local page: turn a sentence to another language, walk through the space, look into layers, "

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from isoglot.diagnose.checkup import diagnose as diagnose
     from isoglot.diagnose.findings import Finding as Finding
     from isoglot.diagnose.findings import all_findings as all_findings
+    from isoglot.diagnose.ranking import RankConfig as RankConfig
+    from isoglot.diagnose.ranking import Ranking as Ranking
+    from isoglot.diagnose.ranking import rank_models as rank_models
     from isoglot.diagnose.result import Checkup as Checkup
     from isoglot.diagnose.sentence_vectors import distinct_rows as distinct_rows
 

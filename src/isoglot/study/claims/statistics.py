@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from isoglot.study.distributions import t_quantile, t_tail
+from isoglot.core.distributions import t_quantile, t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

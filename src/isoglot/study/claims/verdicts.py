@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isoglot.core.distributions import t_quantile
 from isoglot.core.errors import InputError, check_name
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError, claim_words, in_words
 from isoglot.study.claims.printed_numbers import paper_numbers
 from isoglot.study.claims.statistics import LEVEL, claim_p, decide, deviation, judge
-from isoglot.study.distributions import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

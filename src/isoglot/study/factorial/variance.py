@@ -25,9 +25,9 @@ from itertools import combinations
 from math import erf, inf, isfinite, nan, sqrt
 from typing import TYPE_CHECKING
 
+from isoglot.core.distributions import f_tail, t_interval, t_quantile, t_tail
 from isoglot.core.errors import InputError, shown
 from isoglot.core.rng import random_stream
-from isoglot.study.distributions import f_tail, t_interval, t_quantile, t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

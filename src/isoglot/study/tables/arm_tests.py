@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from math import inf, isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
+from isoglot.core.distributions import t_quantile, t_tail
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.statistics import UNLEARNED
-from isoglot.study.distributions import t_quantile, t_tail
 from isoglot.study.numbers import LEVEL, Numbers
 
 if TYPE_CHECKING:
