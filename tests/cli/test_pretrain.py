@@ -254,3 +254,87 @@ def test_every_verb_opens_the_best_weights_of_a_run_unless_told_and_says_which(i
     )
     other = isoglot("compare", "models", "isoglot-mini", *compare[3:], "--json")
     assert "opened" not in json.loads(other.out)
+
+
+# --- a new language ---
+
+QUICK = """
+    language.subwords=400 batch.size=8 evaluation.every=4 evaluation.sequences=8 log.every=2 log.peak=off checkpoints.every=4
+""".split()
+
+
+@pytest.fixture(scope="module")
+def german(made: Path) -> Path:
+    path = made / "de.txt"
+    found = islice(documents("de", seed=1), 40)
+    path.write_text("\n\n".join("\n".join(s.text for s in one) for one in found) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def adding(made: Path, german: Path, given, isoglot, tmp_path: Path) -> list[str]:
+    """The command that adds German to an encoder of English and French."""
+    run = ["pretrain", "micro", *given, *SETTINGS, "--budget", "2steps", "--device", "cpu", "--out", f"{tmp_path}/two"]
+    assert isoglot(*run, "--quiet").code == 0
+    settings = [word for setting in QUICK for word in ("--set", setting)]
+    words = ["pretrain", "--add-language", "de", "--model", f"{tmp_path}/two", "--text", f"de={german}"]
+    return [*words, "--held-out", f"en={made}/en.txt", *settings, "--budget", "8steps", "--device", "cpu"]
+
+
+def test_a_language_is_added_and_resumed(isoglot, adding, tmp_path: Path):
+    out = tmp_path / "three"
+    stopped = isoglot(*adding, "--out", f"{out}", "--stop-after", "0s", "--set", "language.rows=mean")
+    assert stopped.code == 0
+    assert "Not finished" in stopped.err + stopped.out
+    found = isoglot(*adding, "--out", f"{out}", "--resume", "--json", "--quiet", "--set", "language.rows=mean")
+    assert (found.code, found.err) == (0, "")
+    facts = json.loads(found.out)
+    assert (facts["language"], facts["steps"], sorted(facts["losses"])) == ("de", 8, ["de", "en"])
+    assert facts["subwords"]["new"] > 0
+    assert read_json(out / "run.json")["status"] == "finished"
+    encoder = open_encoder(out / "last")
+    assert encoder.languages == ("en", "fr", "de")
+    shown = isoglot(*adding, "--out", f"{tmp_path}/again", "--quiet", "--set", "language.rows=mean").out
+    assert re.search(r"held-out loss +de .* before, .* after", shown)
+    text = tmp_path / "some.txt"
+    text.write_text("Die Katze schläft.\n", encoding="utf-8")
+    words = ["--text", f"{text}", "--lang", "de", "--out", f"{tmp_path}/vectors", "--quiet"]
+    assert isoglot("encode", f"{out}", *words).code == 0
+
+
+def test_text_of_the_new_language_needs_no_code(isoglot, adding, german: Path, tmp_path: Path):
+    words = [f"{german}" if word == f"de={german}" else word for word in adding]
+    found = isoglot(*words, "--out", f"{tmp_path}/bare", "--json", "--quiet", "--set", "language.rows=mean")
+    assert json.loads(found.out)["language"] == "de"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "value"),
+    [
+        (["micro", "--model", "isoglot-mini"], "config.conflicting-options", "--model"),
+        (["--add-language", "sw", "--text", "sw={made}/en.txt"], "config.missing-option", "--model"),
+        (["--add-language", "sw", "--model", "isoglot-mini"], "config.missing-option", "--text"),
+        (["--add-language", "sw", "--model", "isoglot-mini", "--vocab", "v"], "config.conflicting-options", "--vocab"),
+        (["--add-language", "fr", "--model", "isoglot-mini", "--text", "fr={made}/fr.txt"], "config.duplicate", "fr"),
+        (
+            [
+                "--add-language",
+                "sw",
+                "--model",
+                "isoglot-mini",
+                "--text",
+                "sw={made}/en.txt",
+                "--set",
+                "model.layers=3",
+            ],
+            "config.conflicting-options",
+            "model",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_new_language_is_one_line(isoglot, made: Path, tmp_path: Path, words, code, value):
+    given = [word.format(made=made) for word in words]
+    found = isoglot("pretrain", *given, "--out", f"{tmp_path}/out", "--json", "--quiet")
+    error = json.loads(found.out or found.err)["error"]
+    assert (found.code, error["code"]) == (2, code)
+    assert value in error["message"]

@@ -181,6 +181,15 @@ CASES = {
     "pretrain-isoglot-mini": _pretrain("isoglot-mini", "joint", f"--set compile=off {_LINED} {_DICTIONARY}"),
     "pretrain-second": _pretrain("second/200k", "joint", _FAST),
     "pretrain-second-window20": _pretrain("second/200k-window20", "joint", f"{_FAST} --set batch.sequence_length=20"),
+    "pretrain-add-language": Case(
+        "pretrain --add-language en-x-shift --model @pretrain --text en-x-shift=@languages-twin/en-x-shift.txt "
+        "--held-out fr=@languages-export/text/fr.train.txt "
+        + _settings("language.subwords=400 batch.size=8 evaluation.every=6 evaluation.sequences=8 log.peak=off")
+        + f" --budget 12steps {_CPU} --out @out",
+        TRAINED,
+        tensors="last/*.safetensors",
+        needs="numba",
+    ),
     # The encoder that the other verbs open.
     "pretrain": _pretrain("micro", "joint", _settings("checkpoints.keep=100")),
     "pretrain-en": _pretrain("micro", languages="en", tensors=""),

@@ -141,7 +141,7 @@ class Added:
     run: Pretrained
     language: str
     subwords: dict[str, int]
-    """Subwords of the new language: ``new``, and ``shared`` with the old vocabulary."""
+    """Number of subwords: ``new``, and those of the old vocabulary that occur in the text (``shared``)."""
     before: dict[str, float]
     """Held-out loss of each language by the encoder as it was; of the new one, with its initial rows."""
 
@@ -296,8 +296,9 @@ class LanguageAdder(Trainer):
         super().__init__(config, encoder, shards, world, work.out, {}, (), (), say, self.watched)
         encoder.provenance = merged([origin, encoder.provenance])
         self.old = work.encoder.config.vocabulary_size
-        own = int((encoder.vocabulary.ids_of(code) < self.old).sum())
-        self.subwords = {"new": len(encoder.vocabulary) - self.old, "shared": own}
+        counts_V = encoder.vocabulary.counts(code)
+        shared = 0 if counts_V is None else int((counts_V[: self.old] > 0).sum())
+        self.subwords = {"new": len(encoder.vocabulary) - self.old, "shared": shared}
         self.frozen_until = config.language.frozen if self.subwords["new"] else 0.0
         text = {one: int(getattr(rows, config.sampling.unit)) for one, rows in self.batches.rows.items()}
         self.batches.sampler = NewFirst(text, config, until=self.frozen_until)
