@@ -110,10 +110,23 @@ class Eraser(Estimator):
         Raises:
             ConfigError: A language or the layer has no mean, or there is only one language.
         """
-        eraser = cls(**options)
         codes = means.languages if languages is None else tuple(dict.fromkeys(map(language_code, languages)))
         found = {code: (means.count(code), means.mean(code, layer), means.covariance(code, layer)) for code in codes}
-        eraser._learn_from(found, np.empty(0))
+        return cls.from_moments(found, **options)
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Mapping[str, tuple[int, np.ndarray, np.ndarray]],
+        **options: Any,  # noqa: ANN401 - those of the class
+    ) -> Self:
+        """Fit from the number of rows, mean (D) and covariance (D × D) of each language, in float64.
+
+        Raises:
+            ConfigError: There is only one language.
+        """
+        eraser = cls(**options)
+        eraser._learn_from(moments, np.empty(0))
         return eraser
 
     def learned(self) -> dict[str, Any]:
