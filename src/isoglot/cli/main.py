@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HELP = ["-h", "--help"]
 """What asks for help."""
-_TEXT = ("<str>", "<path>", "<list[Path]>")  # whatever is typed is that
+_TEXT = ("<str>", "<path>", "<list[Path]>", "<list[str]>")  # whatever is typed is that
 _LARGE = MANY  # a bound that nobody meets is not worth its digits
 _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
 _ONE_SECTION = 12
