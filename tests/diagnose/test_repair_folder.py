@@ -1,0 +1,97 @@
+"""A model with a fix: the same vectors after writing and loading, here and in sentence-transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isoglot.diagnose.repair.folder import largest_difference, write_fixed
+from isoglot.diagnose.repair.treatments import Affine, unit_rows
+from isoglot.model import load_encoder
+from isoglot.model.hf.export import export_to_hf
+from isoglot.model.load import load_native_encoder
+from isoglot.represent import extract
+from tests.errors import raises
+
+TEXTS = ["The cat sleeps.", "A small dog sees the big house and the old woman.", "Yes."]
+
+
+def random_fix(size: int, seed: int = 0) -> Affine:
+    random = np.random.default_rng(seed)
+    return Affine(random.normal(size=(size, size)) / size**0.5, random.normal(size=size) / size**0.5)
+
+
+def vectors(model: str | Path, **options: Any) -> np.ndarray:
+    encoder = load_encoder(model, device="cpu")
+    return np.asarray(extract(encoder, TEXTS, layers=[-1], language="en", **options)[encoder.depth])
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Hugging Face folder without modules."""
+    folder: Path = tmp_path_factory.mktemp("plain") / "model"
+    export_to_hf(load_native_encoder("isoglot-mini", device="cpu"), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fixed(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("fixed") / "model"
+    write_fixed(plain, random_fix(384), folder)
+    return folder
+
+
+def test_an_encoder_of_ours(tmp_path: Path):
+    write_fixed("isoglot-mini", random_fix(384), tmp_path / "fixed")
+    expected = random_fix(384)(vectors("isoglot-mini", pool="mean-all"))
+    assert largest_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected}) < 1e-5
+    assert largest_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected[::-1]}) > 1e-3
+
+
+@pytest.mark.parametrize("pool", ["mean-all", "first", "max", "last"])
+def test_a_hugging_face_folder(plain: Path, tmp_path: Path, pool: Any):
+    write_fixed(plain, random_fix(384), tmp_path / "fixed", pool=pool)
+    expected = random_fix(384)(vectors(plain, pool=pool))
+    assert largest_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected}) < 1e-5
+
+
+def test_a_model_with_modules_keeps_them(fixed: Path, tmp_path: Path):
+    write_fixed(fixed, random_fix(384, 1), tmp_path / "twice")
+    expected = random_fix(384, 1)(vectors(fixed))
+    assert largest_difference(tmp_path / "twice", {"en": TEXTS}, {"en": expected}) < 1e-5
+
+
+def test_transformers_opens_it(fixed: Path):
+    """The README of the library: pool the last layer, then the linear layer of the module."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+
+    tokenizer, auto = transformers.AutoTokenizer, transformers.AutoModel
+    batch = tokenizer.from_pretrained(fixed)(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        hidden = auto.from_pretrained(fixed)(**batch).last_hidden_state
+    mask = batch["attention_mask"][..., None]
+    pooled = (hidden * mask).sum(1) / mask.sum(1)
+    dense = load_file(fixed / "2_Dense" / "model.safetensors")
+    mapped = torch.nn.functional.linear(pooled, dense["linear.weight"], dense["linear.bias"])
+    np.testing.assert_allclose(unit_rows(mapped.numpy()), vectors(fixed), atol=1e-5)
+
+
+def test_sentence_transformers_opens_it(fixed: Path):
+    peer: Any = pytest.importorskip("sentence_transformers")
+    np.testing.assert_allclose(
+        peer.SentenceTransformer(str(fixed), device="cpu").encode(TEXTS), vectors(fixed), atol=1e-5
+    )
+
+
+def test_bad_input_is_one_line(plain: Path, tmp_path: Path):
+    with raises("config.not-supported", "no/such"):
+        write_fixed("no/such", random_fix(384), tmp_path / "a")
+    with raises("config.not-supported", "mean"):
+        write_fixed(plain, random_fix(384), tmp_path / "b", pool="mean")
+    with raises("config.other-size", 16, 384):
+        write_fixed(plain, random_fix(16), tmp_path / "c")
