@@ -37,12 +37,13 @@ def test_a_planted_language_goes_and_the_meaning_stays(planted):
         "mean removal",
         "LIR",
         "LSAR",
+        "INLP",
         "LEACE",
         "shift, alpha 0.5",
         "shift, alpha 1",
         "transport",
     ]
-    for name in ("mean removal", "LEACE", "shift, alpha 1", "transport"):
+    for name in ("mean removal", "INLP", "LEACE", "shift, alpha 1", "transport"):
         row = found.of(name)
         assert row.probe == pytest.approx(1 / 3, abs=0.1), name
         assert row.retrieval > found.before.retrieval, name

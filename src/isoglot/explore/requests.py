@@ -17,7 +17,7 @@ Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 ModelNumber = Annotated[int, Field(ge=0, lt=64)]
 Layer = Annotated[int, Field(ge=0, lt=1000)]
-Method = Literal["mean", "norm-matched", "transport", "mean-removal", "leace", "lsar"]
+Method = Literal["mean", "norm-matched", "transport", "mean-removal", "leace", "lsar", "inlp"]
 """Kinds of shift, then erasers, which take the language out and add none."""
 Space = Literal["raw", "centered", "mapped"]
 """Vectors as they are, without the mean of their language, or rotated to the first language by Procrustes."""

@@ -53,7 +53,7 @@ EXTREMES = 5
 
 COVARIANCE_SENTENCES = 300
 """Built-in sentences of each language from which covariances are estimated."""
-ERASERS = {"mean-removal": "MeanRemoval", "leace": "LEACE", "lsar": "LSAR"}
+ERASERS = {"mean-removal": "MeanRemoval", "leace": "LEACE", "lsar": "LSAR", "inlp": "INLP"}
 
 
 def _nothing() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from isoglot.steer.decoding_protocol import TranslationOptions as TranslationOptions
     from isoglot.steer.decoding_protocol import TranslationProtocol as TranslationProtocol
     from isoglot.steer.erasers.eraser import Eraser as Eraser
+    from isoglot.steer.erasers.methods import INLP as INLP
     from isoglot.steer.erasers.methods import LEACE as LEACE
     from isoglot.steer.erasers.methods import LIR as LIR
     from isoglot.steer.erasers.methods import LSAR as LSAR

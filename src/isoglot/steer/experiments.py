@@ -238,9 +238,9 @@ def sweep_judged(
     return replace(found, masked=masked, choices=choices)
 
 
-EraserName = Literal["best", "mean-removal", "lir", "lsar", "leace"]
+EraserName = Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"]
 """``best``: the one with the best harmonic mean, with the least change among ties."""
-_ERASERS = {"mean-removal": "mean removal", "lir": "LIR", "lsar": "LSAR", "leace": "LEACE"}
+_ERASERS = {"mean-removal": "mean removal", "lir": "LIR", "lsar": "LSAR", "inlp": "INLP", "leace": "LEACE"}
 
 
 @dataclass(frozen=True, kw_only=True)

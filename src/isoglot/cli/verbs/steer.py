@@ -412,7 +412,7 @@ def erase(
     langs: Langs = None,
     layers: LayerList = "all",
     eraser: Annotated[
-        Literal["best", "mean-removal", "lir", "lsar", "leace"],
+        Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"],
         typer.Option(
             "--eraser", help="Eraser to save; best: the best harmonic mean, with the least change among ties."
         ),

@@ -43,7 +43,7 @@ class MomentsByLanguage(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class Eraser(Estimator):
-    """Base class of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR` and :class:`LEACE`.
+    """Base class of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR`, :class:`INLP` and :class:`LEACE`.
 
     Learns ``languages_`` and ``width_``; subclasses add their own.
     """

@@ -1,4 +1,4 @@
-"""Erasers of language identity: MeanRemoval, LSAR, LIR and LEACE.
+"""Erasers of language identity: MeanRemoval, LSAR, LIR, INLP and LEACE.
 
 **MeanRemoval** (Libovický et al. 2020) removes the mean of each language.
 
@@ -10,6 +10,13 @@ which is spanned by the top directions of the centered means.
 
 **LIR** (Yang et al. 2021) removes the strongest directions of each language. The paper takes the singular vectors of
 the uncentered rows, so the first is nearly the direction of the mean and removes what is common to all languages too.
+
+**INLP** (Ravfogel et al. 2020) trains a linear classifier of the languages, projects its directions out, and repeats
+until no classifier is better than chance. The paper's classifiers are trained on the rows; here it is ridge regression
+onto the languages, which needs only moments. The share of variance it explains is R² = tr CᵀMC / tr Cov(languages),
+with C the covariance of the rows with the languages, and M the inverse of Σ + λI within the directions that are left.
+If languages are assigned to rows at random, the mean of R² is tr MΣ / (N − 1) exactly. INLP stops at a small part of it,
+since what is left of the languages in the rows it was fitted on is less than in others.
 
 **LEACE** (Belrose et al. 2023) is the smallest change after which no linear probe identifies languages above chance.
 With Σ the covariance of the rows, C their covariance with the languages (one column each, 0 or 1) and W the
@@ -71,8 +78,22 @@ class MeanRemoval(Eraser):
 
 
 @dataclass(eq=False, kw_only=True)
-class LSAR(Eraser):
-    """Projects out the subspace in which the language means differ, ``x − S S' x``; needs no language at test time.
+class Projection(Eraser):
+    """Base of the erasers that project a subspace out, ``x − S S' x``; they need no language at test time.
+
+    Learns ``basis_`` (R × D), orthonormal.
+    """
+
+    basis_: Array = field(init=False, repr=False)
+
+    def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
+        basis_RD = self._tensor("basis_", rows_ND)
+        return rows_ND - rows_ND @ basis_RD.T @ basis_RD
+
+
+@dataclass(eq=False, kw_only=True)
+class LSAR(Projection):
+    """Projects out the subspace in which the language means differ.
 
     Args:
         rank: Rank of the subspace. Default: one less than the number of languages, which is all of it.
@@ -83,7 +104,6 @@ class LSAR(Eraser):
 
     rank: int | None = field(default=None, metadata=bounds(least=1))
 
-    basis_: Array = field(init=False, repr=False)
     common_: Array = field(init=False, repr=False)
 
     def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
@@ -99,9 +119,42 @@ class LSAR(Eraser):
         basis_RD = basis_RD[:rank][there_R]
         return {"basis_": basis_RD, "common_": center_D - center_D @ basis_RD.T @ basis_RD}
 
-    def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
-        basis_RD = self._tensor("basis_", rows_ND)
-        return rows_ND - rows_ND @ basis_RD.T @ basis_RD
+
+@dataclass(eq=False, kw_only=True)
+class INLP(Projection):
+    """Projects out the directions of one linear classifier after another until none identifies languages.
+
+    Args:
+        rounds: Maximum number of classifiers. Default: until they are at chance.
+        penalty: Penalty of the ridge regression, relative to the mean variance of a column.
+        tolerance: Variance explained by a classifier at chance, relative to that with languages assigned at random.
+
+    Learns ``basis_`` (R × D), the directions of the first classifier first.
+    """
+
+    rounds: int | None = field(default=None, metadata=bounds(least=1))
+    penalty: float = field(default=1.0, metadata=bounds(above=0))
+    tolerance: float = field(default=0.05, metadata=bounds(least=0))
+
+    def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
+        _, covariance_DD, cross_DK = _pooled(spread)
+        share_K, count, width = spread.counts_K / spread.counts_K.sum(), spread.counts_K.sum(), len(covariance_DD)
+        penalty = (self.penalty * covariance_DD.trace() / width).clamp(min=1e-300)  # 0 if all rows are equal
+        inverse_DD = torch.linalg.inv(covariance_DD + penalty * torch.eye(width, dtype=torch.float64))
+        basis_RD = covariance_DD[:0]
+        for _ in range(width if self.rounds is None else self.rounds):
+            weights_DK = inverse_DD @ cross_DK
+            explained = (cross_DK * weights_DK).sum() / (share_K * (1 - share_K)).sum()
+            at_random = (width - len(basis_RD) - penalty * inverse_DD.trace()) / (count - 1)
+            if explained <= self.tolerance * at_random + _NONE:
+                break
+            weights_DK -= basis_RD.T @ (basis_RD @ weights_DK)  # zero but for rounding
+            directions_DK, strengths_K, _ = torch.linalg.svd(weights_DK, full_matrices=False)
+            found_DR = directions_DK[:, strengths_K > _NONE * strengths_K[0]]
+            moved_DR = inverse_DD @ found_DR
+            inverse_DD = inverse_DD - moved_DR @ torch.linalg.solve(found_DR.T @ moved_DR, moved_DR.T)
+            basis_RD = torch.cat([basis_RD, found_DR.T])
+        return {"basis_": basis_RD}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -170,20 +223,14 @@ class LEACE(Eraser):
         return torch.eye(self.width_, dtype=torch.float64) - left_DR @ right_RD
 
     def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
-        share_K = spread.counts_K / spread.counts_K.sum()
-        mean_D = share_K @ spread.means_KD
-        apart_KD = spread.means_KD - mean_D
-        covariance_DD = (apart_KD * share_K[:, None]).T @ apart_KD
-        for count, share, within_DD in zip(spread.counts_K, share_K, spread.covariances, strict=True):
-            covariance_DD += within_DD * (share * (count - 1) / count)
+        mean_D, covariance_DD, cross_DK = _pooled(spread)
         # Scale columns to variance 1: the result is the same, and small columns are not lost to rounding.
         scale_D = covariance_DD.diagonal().sqrt()
         scale_D = torch.where(scale_D > 0, scale_D, 1.0)
         values_D, vectors_DD = torch.linalg.eigh(covariance_DD / scale_D / scale_D[:, None])
         there_D = values_D > len(values_D) * torch.finfo(values_D.dtype).eps * values_D[-1].clamp(min=0)
         roots_R, basis_DR = values_D[there_D].sqrt(), vectors_DD[:, there_D]
-        with_languages_DK = (apart_KD * share_K[:, None]).T / scale_D[:, None]
-        whitened_RK = (basis_DR.T @ with_languages_DK) / roots_R[:, None]
+        whitened_RK = (basis_DR.T @ (cross_DK / scale_D[:, None])) / roots_R[:, None]
         directions_RR, strengths_R, _ = torch.linalg.svd(whitened_RK, full_matrices=False)
         found_RR = directions_RR[:, strengths_R > _NONE]
         left_DR = scale_D[:, None] * (basis_DR @ (roots_R[:, None] * found_RR))
@@ -196,3 +243,15 @@ class LEACE(Eraser):
     def _apply(self, rows_ND: torch.Tensor, which_N: torch.Tensor | None) -> torch.Tensor:
         left_DR, right_RD = self._tensor("left_", rows_ND), self._tensor("right_", rows_ND)
         return rows_ND - (rows_ND - self._tensor("mean_", rows_ND)) @ right_RD.T @ left_DR.T
+
+
+def _pooled(spread: MomentsByLanguage) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Mean (D) and covariance (D × D) of all rows, and their covariance with the languages (D × K)."""
+    share_K = spread.counts_K / spread.counts_K.sum()
+    mean_D = share_K @ spread.means_KD
+    apart_KD = spread.means_KD - mean_D
+    cross_DK = (apart_KD * share_K[:, None]).T
+    covariance_DD = cross_DK @ apart_KD
+    for count, share, within_DD in zip(spread.counts_K, share_K, spread.covariances, strict=True):
+        covariance_DD += within_DD * (share * (count - 1) / count)
+    return mean_D, covariance_DD, cross_DK

@@ -30,7 +30,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.methods import nearest
-from isoglot.steer.erasers.methods import LEACE, LIR, LSAR, MeanRemoval
+from isoglot.steer.erasers.methods import INLP, LEACE, LIR, LSAR, MeanRemoval
 from isoglot.steer.scores import harmonic
 from isoglot.steer.shifts import gaussian_transport
 
@@ -110,7 +110,7 @@ class TradeOff:
 
 def default_erasers() -> dict[str, Eraser]:
     """Every eraser with its default options, by name."""
-    return {"mean removal": MeanRemoval(), "LIR": LIR(), "LSAR": LSAR(), "LEACE": LEACE()}
+    return {"mean removal": MeanRemoval(), "LIR": LIR(), "LSAR": LSAR(), "INLP": INLP(), "LEACE": LEACE()}
 
 
 @dataclass(frozen=True, kw_only=True)
