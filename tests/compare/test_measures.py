@@ -32,6 +32,7 @@ NAMES = (
     "pwcca",
     "procrustes",
     "rsa",
+    "distance-correlation",
     "mutual-knn",
     "anc",
     "spectral",

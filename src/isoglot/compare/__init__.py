@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.declaration import INVARIANCES as INVARIANCES
     from isoglot.compare.measures.declaration import Invariance as Invariance
     from isoglot.compare.measures.declaration import Measure as Measure
+    from isoglot.compare.measures.distances import distance_correlation as distance_correlation
     from isoglot.compare.measures.neighbors import mutual_knn as mutual_knn
     from isoglot.compare.measures.neighbors import spectral_similarity as spectral_similarity
     from isoglot.compare.measures.paired_rows import without_top as without_top
