@@ -55,6 +55,6 @@ class Procrustes(MomentMap, MatrixMap):
 
 
 def rotation(product_DD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """UVᵀ and the singular values of XᵀY."""
-    U_DD, values_D, Vt_DD = torch.linalg.svd(product_DD)
+    """UVᵀ and the singular values of XᵀY; with orthonormal rows or columns if the widths differ."""
+    U_DD, values_D, Vt_DD = torch.linalg.svd(product_DD, full_matrices=False)
     return U_DD @ Vt_DD, values_D
