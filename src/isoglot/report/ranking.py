@@ -74,7 +74,9 @@ def _about(found: Ranking) -> str:
         else f"layer {found.settings['layer']}"
     )
     centered = ", each language's mean removed" if found.settings["center"] == "mean" else ""
-    resampled = "sentences" if found.over == "sentences" else "sentences and languages"
+    resampled = "sentences" + (
+        " and languages (--over sentences: for these alone)" if found.over == "languages" else ""
+    )
     return (
         f"P@1 in % by {found.settings['method']}{centered} among {sentences} sentences, the mean of both directions "
         f"and of {counted(len(found.pairs), 'pairs')} of languages, {layer}. Intervals and paired tests over "
