@@ -33,6 +33,7 @@ NAMES = (
     "procrustes",
     "rsa",
     "distance-correlation",
+    "rtd",
     "mutual-knn",
     "anc",
     "spectral",

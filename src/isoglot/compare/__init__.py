@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.registry import compute as compute
     from isoglot.compare.measures.registry import find_measure as find_measure
     from isoglot.compare.measures.rsa import rsa as rsa
+    from isoglot.compare.measures.topology import rtd as rtd
     from isoglot.languages.builtin import builtin_pairs as builtin_pairs
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

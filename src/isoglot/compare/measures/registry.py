@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare.measures import cca, distances, neighbors
+from isoglot.compare.measures import cca, distances, neighbors, topology
 from isoglot.compare.measures import cka as kernel_alignment
 from isoglot.compare.measures import procrustes_distance as shape
 from isoglot.compare.measures import rsa as dissimilarity
@@ -36,6 +36,7 @@ MEASURES: dict[str, Measure] = {
         shape.PROCRUSTES,
         dissimilarity.RSA,
         distances.DISTANCE_CORRELATION,
+        topology.RTD,
         neighbors.MUTUAL_KNN,
         cca.ANC,
         neighbors.SPECTRAL,

@@ -15,7 +15,7 @@ the uncentered rows, so the first is nearly the direction of the mean and remove
 until no classifier is better than chance. The paper's classifiers are trained on the rows; here it is ridge regression
 onto the languages, which needs only moments. The share of variance it explains is R² = tr CᵀMC / tr Cov(languages),
 with C the covariance of the rows with the languages, and M the inverse of Σ + λI within the directions that are left.
-If languages are assigned to rows at random, the mean of R² is tr MΣ / (N − 1) exactly. INLP stops at a small part of it,
+If languages are assigned to rows at random, the mean of R² is tr MΣ / (N − 1) exactly. INLP stops at a part of it,
 since what is left of the languages in the rows it was fitted on is less than in others.
 
 **LEACE** (Belrose et al. 2023) is the smallest change after which no linear probe identifies languages above chance.
