@@ -243,6 +243,13 @@ CASES = {
         TRAINED,
         tensors="*.safetensors",
     ),
+    "align-migrate": Case(
+        f"align migrate @encode/v.safetensors --column layer_1 --to @pretrain-en --text @align-links/en.txt {_CPU} "
+        f"--format npy {_settings('resamples=10 smallest=20')} --out @out",
+        TRAINED,
+        tensors="map.safetensors",
+        rough=("value", "low", "high", "recall", "tried"),
+    ),
     "compare-models": Case(f"compare models @pretrain @pretrain-mini {_LINES} --draws 20 {_CPU} --out @out", TRAINED),
     "compare-grid": Case(
         f"compare grid @files/grid.toml {_CPU} --out @out", TRAINED, after=("pretrain", "pretrain-en", "pretrain-fr")

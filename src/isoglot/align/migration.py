@@ -456,3 +456,51 @@ def _sizes(smallest: int, most: int) -> list[int]:
         sizes.append(smallest)
         smallest *= 2
     return [*sizes, most]
+
+
+def migrate_index(
+    old: MatrixFile,
+    folder: Path,
+    to: EncoderLike | str | Path,
+    text: Path | None = None,
+    config: MigrationConfig | None = None,
+    *,
+    is_map: bool = False,
+    pool: Pool | None = None,
+    format: Format | None = None,  # noqa: A002 - as the field
+    progress: Progress = SILENT,
+) -> tuple[MatrixFile, Migration | None]:
+    """Fit a map on a sample or load one, and write the map and the mapped index to a folder.
+
+    Args:
+        old: The index.
+        folder: Where ``map.safetensors`` and ``vectors.FORMAT`` are written.
+        to: The new model; or a file of its vectors, for :func:`file_vectors`; or of a map.
+        text: The sample's texts, if ``to`` is a model.
+        config: How to choose and score the map.
+        is_map: Whether ``to`` is a file of :meth:`AffineMap.save`.
+        pool: What a text's vector is.
+        format: Format of the new vectors. Default: that of the old ones.
+        progress: Progress in sentences, folds and vectors.
+
+    Returns:
+        The new file, and the fitted migration unless a map was given.
+
+    Raises:
+        ConfigError: The map is for vectors of another size.
+        InputError: The sample does not fit the index, or is too small.
+        StorageError: A file cannot be read or written.
+    """
+    found = None
+    if is_map:
+        mapping = AffineMap.load(str(to))
+    else:
+        if isinstance(to, str | Path):
+            both = file_vectors(old, to)
+        else:
+            both = sample_vectors(old, str(text), to, pool, progress)
+        found = fit_migration(*both, config, progress=progress)
+        mapping = found.mapping
+    mapping.save(folder / "map.safetensors")
+    path = folder / f"vectors.{format or old.format}"
+    return map_file(old, mapping, path, format, progress=progress), found

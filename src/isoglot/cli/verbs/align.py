@@ -12,11 +12,13 @@ from isoglot.cli.inputs import Langs, is_table, one_each, parse_pairs, two_bitex
 from isoglot.cli.options import (
     INPUT,
     MODEL,
+    OUTPUT,
     Device,
     KnownWordOptions,
     LayerList,
     Out,
     Seed,
+    SentencePoolOfModel,
     Settings,
     VectorsOut,
     Weights,
@@ -26,7 +28,7 @@ from isoglot.cli.options import (
     verb,
 )
 from isoglot.cli.output import Output, page_facts
-from isoglot.cli.run_files import recorded, refuse_overwriting
+from isoglot.cli.run_files import publish, recorded, refuse_overwriting
 from isoglot.core.errors import ConfigError, shown
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from isoglot.align import AlignConfig, Alignment
     from isoglot.align.words.linking import BitextSource
     from isoglot.model import EncoderLike
+    from isoglot.report.results import Rendering
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.formats.word_vectors import Vectors
 
@@ -630,6 +633,114 @@ def apply(
     rest = f"; left out: layers {left}" if left else ""
     said = f"{facts['rows']:,} vectors x {facts['hidden_size']}{where} mapped and written to {out}{rest}"
     output.result({"out": str(out), **facts}, Text(said))
+
+
+@dataclass(frozen=True)
+class NewSpaceOptions:
+    """The space that an index is mapped to."""
+
+    SECTION: ClassVar[str] = INPUT
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="MODEL",
+            callback=open_run,
+            help=f"The new model. {MODEL} Or a file of its vectors, those of the first rows of OLD in their order.",
+        ),
+    ] = None
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text",
+            metavar="FILE",
+            help="A sample of the documents: line 1 is the document of the first row of OLD, and so on; blank lines "
+            "are left out. Or a .tsv with a row number, from 0, and a text on each line.",
+        ),
+    ] = None
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="A map.safetensors of an earlier run, instead of --to and --text."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+        if self.mapping is not None:
+            refuse_beside({"--to": self.to, "--text": self.text}, "--map", remedy="a map is fitted already")
+        elif self.to is None:
+            raise ConfigError("--to is missing", "name the new model: --to MODEL --text sample.txt", "missing-option")
+        elif Path(self.to).is_file():
+            refuse_beside({"--text": self.text}, "--to FILE", remedy="vectors need no text: leave it out")
+        elif self.text is None:
+            raise ConfigError("--text is missing", "give a sample of the documents: --text FILE", "missing-option")
+
+
+@verb(app, "migrate", example="align migrate old.npy --to MODEL --text sample.txt --out migrated/")
+def migrate(
+    *,
+    old: Annotated[
+        Path,
+        typer.Argument(metavar="OLD", help="Old vectors: .npy, .safetensors, .parquet or a flat FAISS index."),
+    ],
+    new: NewSpaceOptions,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="The tensor or column of OLD, if it has several.")
+    ] = None,
+    format: Annotated[  # noqa: A002 - what the user types
+        Literal["npy", "safetensors", "parquet", "faiss"] | None,
+        typer.Option("--format", rich_help_panel=OUTPUT, help="Format of the new vectors. Default: that of OLD."),
+    ] = None,
+    pool: SentencePoolOfModel = None,
+    settings: Settings = None,
+    out: Out,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Map an index of old vectors to a new model's space, without encoding its documents again.
+
+    A map is fitted on a sample of documents and applied to all rows of OLD; queries are then encoded by the new model.
+    Says how many of the new model's own nearest documents are kept among the first 1, 10 and 100, by sample size.
+
+    Writes vectors.FORMAT, map.safetensors, migration.json and index.html. Other columns of a Parquet file are kept,
+    other tensors of a safetensors file are not. A run that was cut short starts again.
+    """
+    from isoglot.align.migration import MigrationConfig, migrate_index
+    from isoglot.core.config import build_config
+    from isoglot.model.load import load_encoder
+    from isoglot.report.migration import migration_result
+    from isoglot.represent.matrix_files import open_matrix
+
+    new.check()
+    config = build_config(MigrationConfig, values={"seed": seed}, settings=settings or ())
+    index = open_matrix(old, column)
+    is_model = new.text is not None
+    encoder = load_encoder(str(new.to), device=device) if is_model else None
+
+    def work(folder: Path | None) -> Rendering:
+        source = new.mapping or str(new.to)
+        return migration_result(
+            *migrate_index(
+                index,
+                Path(str(folder)),
+                source if encoder is None else encoder,
+                new.text,
+                config,
+                is_map=new.mapping is not None,
+                pool=pool,
+                format=format,
+                progress=output.progress,
+            )
+        )
+
+    inputs = [
+        old,
+        *(path for path in (new.text, new.mapping) if path is not None),
+        *([] if is_model or new.to is None else [Path(new.to)]),
+    ]
+    where = None if encoder is None else str(encoder.device)
+    publish(output, out, work, name="migration.json", inputs=inputs, seed=seed, device=where, config=config)
 
 
 # --- bitext ---
