@@ -244,7 +244,7 @@ CASES = {
         tensors="*.safetensors",
     ),
     "align-migrate": Case(
-        f"align migrate @encode/v.safetensors --column layer_1 --to @pretrain-en --text @align-links/en.txt {_CPU} "
+        f"align migrate @encode/v.safetensors --column layer.1 --to @pretrain-en --text @align-links/en.txt {_CPU} "
         f"--format npy {_settings('resamples=10 smallest=20')} --out @out",
         TRAINED,
         tensors="map.safetensors",
