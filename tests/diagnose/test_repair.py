@@ -37,8 +37,8 @@ def p_at_1(found, candidate: Candidate) -> float:
     return next(float(each.found.value) for each in found.tried if (each.layer, each.name) == candidate)
 
 
-def fixed(rows: dict[str, np.ndarray], **settings):
-    return choose(trial(rows), FixConfig(resamples=200, **settings))
+def fixed(rows: dict[str, np.ndarray], languages="known", **settings):
+    return choose(trial(rows), FixConfig(resamples=200, languages=languages, **settings))
 
 
 def test_a_healthy_model_is_left_alone():

@@ -213,6 +213,11 @@ CASES = {
         rough=("spread",),
     ),
     "rank": Case(f"rank @pretrain @pretrain-mini {_BITEXT} --layer -1 --set resamples=50 {_CPU} --out @out", TRAINED),
+    "fix": Case(
+        f"fix @pretrain {_BITEXT} {_settings('resamples=20 copies=20')} {_CPU} --out @out",
+        TRAINED,
+        rough=("value", "low", "high"),
+    ),
     "doctor": Case(f"doctor {_CPU} --out @out", without=("devices", "device", "parts", "peak")),
     "static-train-glove": _static("glove"),
     "static-train-word2vec": _static("word2vec", needs="gensim"),

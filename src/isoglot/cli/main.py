@@ -44,6 +44,7 @@ VERBS = {
     "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
     "explore": "Open a local page: turn a sentence to another language, walk through the space, look into layers, "
     "compare models.",
+    "fix": "Improve the sentence vectors of a model without training, and write it as a sentence-transformers folder.",
     "encode": "Write an encoder's layers for every sentence, word or word type of a file.",
     "export": "Write an encoder as a BERT or ModernBERT with its tokenizer, for from_pretrained to open; or packed "
     "small.",

@@ -48,7 +48,7 @@ class FixConfig(Config):
 
     method: Literal["auto", Name] = "auto"
     """The fix. Default: chosen by cross-validation; one that is named is written even if it does not help."""
-    languages: Literal["known", "unknown"] = "known"
+    languages: Literal["known", "unknown"] = "unknown"
     """Whether the language of a text is known in use; ``unknown`` leaves out fixes that need it."""
     pivot: str | None = None
     """Language that others are rotated to. Default: English, or the first language."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def write_fixed(source: str | Path, fix: Affine, folder: Path, *, pool: str = "m
         source: Folder of an encoder, a training run, a Hugging Face or sentence-transformers model, or
             ``isoglot-mini``.
         fix: The map of its sentence vectors, the same for all languages.
-        folder: New or empty folder to write to.
+        folder: Folder to write to.
         pool: Pooling of a model that has no modules: ``mean-all``, ``first``, ``max`` or ``last``.
 
     Raises:
@@ -56,10 +57,10 @@ def write_fixed(source: str | Path, fix: Affine, folder: Path, *, pool: str = "m
     if size != width:
         problem = f"a fix of vectors of size {size} for a model of vectors of size {width}"
         raise ConfigError(problem, "fit it on this model", "other-size")
-    if is_native:
-        export_to_hf(load_native_encoder(source, device="cpu"), folder)
-    else:
-        shutil.copytree(source, folder, dirs_exist_ok=True)
+    with TemporaryDirectory() as scratch:
+        if is_native:
+            export_to_hf(load_native_encoder(source, device="cpu"), scratch)
+        shutil.copytree(scratch if is_native else source, folder, dirs_exist_ok=True)
     index = folder / MODULES
     modules: list[dict[str, Any]] = read_json(index) if index.exists() else _pooled(folder, pool)
     dense: dict[str, Any] = {"in_features": size, "out_features": size, "bias": True}

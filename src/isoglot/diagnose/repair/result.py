@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from isoglot.diagnose.repair.treatments import TREATMENTS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from isoglot.diagnose.repair.cross_validation import Candidate
     from isoglot.diagnose.repair.treatments import Name
     from isoglot.retrieve.metrics import Interval
@@ -91,3 +91,10 @@ class Choice:
     csls: tuple[Interval, Interval]
     beyond_repair: tuple[str, ...]
     samples_SPC: np.ndarray = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON, without bootstrap samples."""
+        fields = asdict(replace(self, samples_SPC=np.zeros(0)))
+        del fields["samples_SPC"]
+        named = {"before": self.before, "best": self.best, "fallback": self.fallback}
+        return fields | {key: each and each._asdict() for key, each in named.items()}

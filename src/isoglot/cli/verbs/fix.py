@@ -1,0 +1,60 @@
+"""``isoglot fix``: choose a fix of sentence vectors without training, and write the model with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.inputs import Langs, ParallelSets, read_sets
+from isoglot.cli.options import Device, ModelArgument, OptionalOut, Seed, SentencePoolOfModel, Settings, Weights
+from isoglot.cli.output import Output
+from isoglot.cli.run_files import files_of, publish
+from isoglot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from isoglot.report.results import Rendering
+
+EXAMPLE = "Example: isoglot fix MODEL --parallel en=a.txt --parallel de=b.txt --out fixed/"
+
+
+def fix(
+    *,
+    model: ModelArgument = "isoglot-mini",
+    parallel: ParallelSets = None,
+    langs: Langs = None,
+    sentences: Annotated[
+        int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: 2,000.")
+    ] = None,
+    pool: SentencePoolOfModel = None,
+    settings: Settings = None,
+    out: OptionalOut = None,
+    weights: Weights = "best",
+    device: Device = "auto",
+    seed: Seed = 0,
+    output: Output,
+) -> None:
+    """Improve the sentence vectors of a model without training, and write it as a sentence-transformers folder.
+
+    Tries removing the strongest directions, LSAR, LEACE and whitening, chooses by cross-validation, and shows what the
+    fix gains for each pair of languages and costs each language alone. The model is written if the gain is sure;
+    --set method=leace writes that one in any case. --set languages=known also tries what needs the language of a text.
+    """
+    from isoglot.core.config import build_config
+    from isoglot.diagnose.repair.choice import FixConfig
+    from isoglot.diagnose.repair.fixing import fix as fix_model
+    from isoglot.diagnose.sentence_vectors import MOST
+    from isoglot.report.fix import fix_result
+
+    if not parallel:
+        remedy = "give translations: --parallel en=a.txt --parallel de=b.txt"
+        raise ConfigError("--parallel is missing", remedy, "missing-option")
+    config = build_config(FixConfig, values={"seed": seed}, settings=settings or ())
+    sets = read_sets(parallel, langs, sentences or MOST)
+
+    def work(folder: Path | None) -> Rendering:
+        found = fix_model(model, sets, pool=pool, config=config, out=folder, device=device, progress=output.progress)
+        return fix_result(found)
+
+    publish(output, out, work, name="fix.json", inputs=files_of(parallel), seed=seed, device=device, config=config)
