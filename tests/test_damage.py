@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 CHANGES = 6
-KINDS = 20
+KINDS = 19
 
 
 @pytest.fixture(scope="module")

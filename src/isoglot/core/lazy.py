@@ -19,8 +19,8 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     take the export's place.
 
     >>> attribute, names, _ = lazy_exports("isoglot.pretrain")
-    >>> names()
-    ['PretrainConfig', 'Pretrained', 'pretrain']
+    >>> "pretrain" in names(), attribute("PretrainConfig").__name__
+    (True, 'PretrainConfig')
 
     Args:
         package: The package's name, while it is being imported.
