@@ -18,6 +18,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     checkers, ``dir()`` and ``import *`` see one list. No module may have the name of an export: once imported, it would
     take the export's place.
 
+    >>> import isoglot.pretrain
     >>> attribute, names, _ = lazy_exports("isoglot.pretrain")
     >>> "pretrain" in names(), attribute("PretrainConfig").__name__
     (True, 'PretrainConfig')
