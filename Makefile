@@ -17,7 +17,7 @@ READER_CASES := $(if $(filter full,$(FUZZ)),100000,20000)
 CLI_CASES := $(if $(filter full,$(FUZZ)),10000,2000)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types rooms tests proof bench format lock clean
+.PHONY: help demo test docs lint types rooms tests proof bench format lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -39,6 +39,11 @@ rooms: $(VENV)/.dev  ## import-linter: data flows one way
 
 tests: $(VENV)/.dev  ## pytest on all cores, with coverage
 	@$(BIN)/pytest -n $(JOBS) --cov
+
+docs: $(VENV)/.docs  ## the site, with executed tutorials, in docs/_build/html; a warning is an error
+	@rm -rf docs/tutorials/emergence
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers (FUZZ=full: all cases), damaged files
 	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases $(READER_CASES)" "fuzz.py cli --cases $(CLI_CASES)" \
@@ -85,3 +90,7 @@ $(VENV)/.run: pyproject.toml $(VENV)/.torch
 $(VENV)/.dev: pyproject.toml $(VENV)/.torch
 	@$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.dev
+	@$(BIN)/pip install --quiet --editable '.[dev,docs]'
+	@touch $@

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+import isoglot
 from isoglot.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+GENERATED = ("_build", "jupyter_execute")
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(page.parts) & set(GENERATED)),
+]
 COMMAND = typer.main.get_command(app)
 
 
@@ -54,7 +61,7 @@ def problems(line: str) -> Iterator[str]:
             command = command.commands[command.default_verb]  # compare A B, in short
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_commands_of_the_docs_are_there(page: Path) -> None:
     wrong = [f"{line}: {one}" for line in commands(page.read_text(encoding="utf-8")) for one in problems(line)]
     assert not wrong, "\n".join(wrong)
@@ -78,3 +85,51 @@ def test_examples_of_the_help_are_there() -> None:
     examples = [line for verb in verbs(COMMAND) for line in re.findall(r"isoglot ([^\n;]+)", verb.epilog or "")]
     assert len(examples) > 40
     assert not [f"{line}: {one}" for line in examples for one in problems(line)]
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub and the site make it."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_pictures_are_there(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    wrong = []
+    for alt, target in re.findall(r"(!?\[[^\]]*\])\(([^)\s]+)\)", text):
+        path, _, part = target.partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        file = page.parent / path if path else page
+        generated = file.parent.name in {"reference", "project"} and file.parent.parent.name == "docs"
+        if not file.exists() and not generated:
+            wrong.append(f"{target}: no such file")
+        elif part and file.suffix == ".md" and file.exists():
+            headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            wrong += [f"{target}: no such heading"] if part not in map(anchor, headings) else []
+        if alt.startswith("!") and len(alt) < 10:
+            wrong.append(f"{target}: a picture without alternative text")
+    assert not wrong, "\n".join(wrong)
+
+
+PYTHON_BLOCKS = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_of_the_docs_imports_names_that_are_there(page: Path) -> None:
+    for block in PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8")):
+        code = "\n".join(line for line in block.splitlines() if not line.startswith(("!", "%", ":")))
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isoglot"):
+                module = import_module(node.module or "")
+                for name in node.names:
+                    assert hasattr(module, name.name), f"{node.module} has no {name.name}"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "isoglot":
+                assert hasattr(isoglot, node.attr) or import_module(f"isoglot.{node.attr}")
+
+
+def test_python_of_the_guide_runs() -> None:
+    page = ROOT / "docs/guides/python.md"
+    names: dict[str, Any] = {}
+    exec("\n".join(PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8"))), names)  # noqa: S102
+    assert names["neutral"].shape == (200, 384)

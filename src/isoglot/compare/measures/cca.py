@@ -87,8 +87,8 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
 def pwcca(X: Array, Y: Array) -> float:
     """Mean canonical correlation, each weighted by how much of X its direction accounts for.
 
-    A canonical direction h of X, of length 1 over the items, has the weight Σ_j |⟨h, x_j⟩| over the centered columns
-    x_j of X. So ``pwcca(X, Y)`` is not ``pwcca(Y, X)``, and rotating X changes the weights.
+    A canonical direction h of X, of length 1 over the items, has the weight Σ_j ``|⟨h, x_j⟩|`` over the centered
+    columns x_j of X. So ``pwcca(X, Y)`` is not ``pwcca(Y, X)``, and rotating X changes the weights.
 
     Args:
         X: N × D, whose columns give the weights.

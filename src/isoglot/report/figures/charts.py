@@ -7,6 +7,7 @@ and the table behind it for screen readers and for copying.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from math import ceil, floor, isfinite, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -49,14 +50,14 @@ class Figure:
         return {"$schema": SCHEMA, "description": heading["text"], "title": heading, **self.spec}
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        """Interactive in notebooks that know Vega-Lite."""
-        from isoglot.report.rendering import styled
+        """Interactive in notebooks that know Vega-Lite, a picture in others where vl-convert-python is installed."""
+        from isoglot.report.rendering import rendered, styled
 
-        return {
-            "application/vnd.vegalite.v6+json": styled(self.titled(), width=640),
-            "application/vnd.vegalite.v5+json": styled(self.titled(), width=640),
-            "text/plain": f"{self.title}\n{self.caption}",
-        }
+        spec = styled(self.titled(), width=640)
+        bundle = {f"application/vnd.vegalite.{version}+json": spec for version in ("v6", "v5")}
+        if find_spec("vl_convert") is not None:
+            bundle["image/svg+xml"] = rendered(self.titled(), "svg").decode()
+        return {**bundle, "text/plain": f"{self.title}\n{self.caption}"}
 
     def save(self, path: str) -> None:
         """Write the figure as .svg, .png, .pdf, .html or .json."""

@@ -1,0 +1,280 @@
+"""Reference pages written from the code: the command line, the Python API, recipes, measures and settings.
+
+Each page is a function that returns MyST Markdown. ``conf.py`` writes them before every build.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+import isoglot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SOURCE = Path(isoglot.__file__).parent
+ROOMS = {
+    "isoglot": "The names that most programs need",
+    "isoglot.model": "Encoders: load, build, export",
+    "isoglot.vocab": "Vocabularies and token shards",
+    "isoglot.pretrain": "Pretraining",
+    "isoglot.static": "Word2Vec, GloVe, fastText",
+    "isoglot.represent": "Hidden states and their statistics",
+    "isoglot.retrieve": "Nearest neighbors and their scores",
+    "isoglot.align": "Maps between spaces, word alignment",
+    "isoglot.compare": "Similarity of spaces",
+    "isoglot.steer": "Language means, shifts, erasers",
+    "isoglot.transfer": "Zero-shot transfer of tasks",
+    "isoglot.diagnose": "The check-up",
+    "isoglot.languages": "Built-in languages",
+}
+ROOT_PAGES = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY")
+
+
+def write_pages(docs: Path) -> None:
+    """Write every generated page; one that has not changed is left alone, so that builds are quick."""
+    made = [(f"reference/{name}", text) for name, text in pages()]
+    made += [(f"project/{name.lower()}", root_page(docs.parent / f"{name}.md")) for name in ROOT_PAGES]
+    for name, text in made:
+        path = docs / f"{name}.md"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Name and text of every page."""
+    from isoglot.cli.main import VERBS
+
+    yield "cli", index("Command line", "Every command, as its `--help` shows it.", [f"cli-{verb}" for verb in VERBS])
+    yield from ((f"cli-{verb}", command_page(verb)) for verb in VERBS)
+    rooms = {room: f"api-{room.removeprefix('isoglot.')}" for room in ROOMS}
+    yield "api", index("Python API", "Public names, room by room.", rooms.values())
+    yield from ((page, room_page(room)) for room, page in rooms.items())
+    yield "recipes", recipes_page()
+    yield "measures", measures_page()
+    yield "settings", settings_page()
+
+
+def root_page(path: Path) -> str:
+    """A page of the repository's root, its links as they are from ``docs/project``."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/", "](../", text)
+    text = re.sub(
+        r"\]\((ARCHITECTURE|CONTRIBUTING|CHANGELOG|SECURITY)\.md", lambda found: f"]({found[1].lower()}.md", text
+    )
+    return re.sub(r"\]\(README\.md", "](../index.md", text)
+
+
+def index(title: str, text: str, names: Iterable[str]) -> str:
+    """A page that lists others."""
+    return "\n".join([f"# {title}", "", text, "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+
+    return "\n".join([line(head), line("---" for _ in head), *map(line, rows)])
+
+
+# --- the command line ---
+
+
+def command_page(verb: str) -> str:
+    """A command and those below it: usage, description, arguments, options, example."""
+    from typer.main import get_command
+
+    from isoglot.cli.main import build, make_readable
+
+    root: Any = get_command(build(verb))
+    make_readable(root)
+    return "\n".join([*_command(root.commands[verb], f"isoglot {verb}", 1), ""])
+
+
+def _command(command: Any, path: str, level: int) -> Iterator[str]:  # noqa: ANN401 - of click
+    yield f"{'#' * level} {path}\n"
+    yield f"{_escaped(command.help or '')}\n"
+    below = getattr(command, "commands", {})
+    params = [each for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
+    if not below:
+        yield f"```text\n{' '.join([path, *_usage(params)])}\n```\n"
+    rows = [(_flags(each), _escaped(each.help or ""), _default(each)) for each in params]
+    if rows and not below:
+        yield table(("Argument or option", "Meaning", "Default"), rows) + "\n"
+    for example in re.findall(r"isoglot [^\n]+", command.epilog or ""):
+        yield f"```sh\n{example}\n```\n"
+    for name, each in below.items():
+        yield from _command(each, f"{path} {name}", level + 1)
+
+
+def _usage(params: Iterable[Any]) -> Iterator[str]:
+    yield "[OPTIONS]"
+    for each in params:
+        if each.param_type_name == "argument":
+            name = each.metavar or each.name.upper()
+            yield name if each.required else f"[{name.strip('[]')}]"
+
+
+def _flags(param: Any) -> str:  # noqa: ANN401
+    if param.param_type_name == "argument":
+        return f"`{param.metavar or param.name.upper()}`"
+    names = ", ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
+    if param.is_flag:
+        return names
+    annotation = param.type_descriptor.annotation
+    choices = "|".join(map(str, get_args(annotation))) if get_origin(annotation) is Literal else "VALUE"
+    return f"{names} `{param.metavar or choices}`"
+
+
+def _default(param: Any) -> str:  # noqa: ANN401
+    if param.required:
+        return "required"
+    value = param.show_default if isinstance(param.show_default, str) else param.default
+    plain = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return f"`{getattr(value, 'value', value)}`" if plain else ""
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([<>*_\[\]$])", r"\\\1", text)
+
+
+# --- the API ---
+
+
+def room_page(room: str) -> str:
+    """The public names of a room, each with its docstring."""
+    module = import_module(room)
+    blocks = [f"# {room}", "", f"{ROOMS[room]}.", ""]
+    for name in sorted(module.__all__, key=lambda name: (not name.islower(), name.lower())):
+        value = getattr(module, name)
+        if isinstance(value, type):
+            options = ["   :members:", "   :inherited-members: Module, BaseModel, Exception, tuple, dict"]
+            lines = [f".. autoclass:: {room}.{name}", *options]
+        elif isinstance(value, FunctionType):
+            lines = [f".. autofunction:: {room}.{name}"]
+        else:
+            lines = [f".. py:data:: {name}", f"   :module: {room}"]
+        shared = ["   :no-index:"] if room == "isoglot" else []  # each of them is indexed on the page of its room
+        blocks += ["```{eval-rst}", *lines, *shared, "```", ""]
+    return "\n".join(blocks)
+
+
+# --- recipes, measures, settings ---
+
+
+def recipes_page() -> str:
+    """Every study recipe and every pretraining recipe, with what its file says."""
+    out = ["# Recipes", "", "A recipe sets defaults; `--set KEY=VALUE` changes any of them.", "", "## Studies", ""]
+    for path in sorted((SOURCE / "study/recipes").glob("*.toml")):
+        recipe = tomllib.loads(path.read_text(encoding="utf-8"))
+        out += [f"### {path.stem}", "", _escaped(_comment(path)), ""]
+        facts = {
+            "Arms": ", ".join(arm.get("title", name) for name, arm in recipe.get("arms", {}).items()),
+            "Measures": ", ".join(map(str, recipe.get("measures", ()))),
+            "Claims": ", ".join(recipe.get("claims", ())),
+            "Includes": ", ".join(recipe.get("recipes", ())),
+        }
+        out += [f"- {key}: {_escaped(value)}" for key, value in facts.items() if value]
+        out += ["", f"```sh\nisoglot study plan {path.stem} --scale nano\n```", ""]
+    out += ["## Pretraining", ""]
+    folder = SOURCE / "pretrain/recipes"
+    for path in sorted(folder.rglob("*.toml")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        out += [f"### {name}", "", _escaped(_comment(path)), "", f"```toml\n{_settings(path)}\n```", ""]
+    return "\n".join(out)
+
+
+def _comment(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = [
+        line.lstrip("# ") for line in lines[: next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)]
+    ]
+    return " ".join(head)
+
+
+def _settings(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for i, line in enumerate(lines) if not (line.startswith("#") and i < 12)).strip()
+
+
+def measures_page() -> str:
+    """Every measure of similarity: meaning, formula, invariances, bounds."""
+    from isoglot.compare import INVARIANCES, MEASURES
+
+    out = ["# Measures of similarity", ""]
+    out += [
+        "`isoglot.compare.compute(name, X, Y)` computes any of them; X is N × D, Y is N × E, row i of both is the same item.",
+        "",
+    ]
+    marks = [
+        (f"`{name}`", *("yes" if each in measure.invariances else "" for each in INVARIANCES), f"{measure.kind}")
+        for name, measure in MEASURES.items()
+    ]
+    out += [table(("Measure", *INVARIANCES, "kind"), marks), ""]
+    out += [f"- *{name}*: unchanged by {text}" for name, text in INVARIANCES.items()] + [""]
+    for name, measure in MEASURES.items():
+        out += [f"## {measure.title} (`{name}`)", "", _escaped(measure.meaning), ""]
+        if formula := getattr(measure, "formula", ""):
+            out += ["$$", formula, "$$", ""]
+        low, high = measure.bounds
+        facts = {
+            "Range": f"{low:g} to {high:g}; {measure.ideal:g} for identical spaces",
+            "Fewest items": str(measure.fewest),
+            "Columns": "the same number on both sides" if measure.widths == "same" else "any number on either side",
+            "Most items": f"{measure.rows:,}; of more, a sample" if measure.rows else "",
+        }
+        out += [f"- {key}: {value}" for key, value in facts.items() if value] + [""]
+    return "\n".join(out)
+
+
+def settings_page() -> str:
+    """Every config with its fields, defaults and meanings."""
+    import_module("isoglot.cli.main").build(*import_module("isoglot.cli.main").VERBS)
+    from isoglot.core.config import Config
+
+    for module in (
+        "pretrain.config",
+        "static.config",
+        "transfer.tuning.config",
+        "diagnose.checkup",
+        "align.maps.config",
+        "model.config",
+    ):
+        import_module(f"isoglot.{module}")
+    out = [
+        "# Settings",
+        "",
+        "What `--set` reaches, by config. Nested settings are written with dots: `--set optimizer.learning_rate=1e-3`.",
+        "",
+    ]
+    for kind in sorted(set(_configs(Config)), key=lambda kind: (kind.__module__, kind.__name__)):
+        out += [f"## {kind.__name__}", "", _escaped((kind.__doc__ or "").split("\n\n")[0]), ""]
+        rows = [
+            (
+                f"`{name}`",
+                _escaped(field.description or ""),
+                "" if field.is_required() else f"`{_short(field.default)}`",
+            )
+            for name, field in kind.model_fields.items()
+        ]
+        out += [table(("Setting", "Meaning", "Default"), rows), ""]
+    return "\n".join(out)
+
+
+def _configs(kind: type) -> Iterator[Any]:
+    for one in kind.__subclasses__():
+        if one.__module__.startswith("isoglot.") and one.model_fields:
+            yield one
+        yield from _configs(one)
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    text = f"{type(value).__name__}()" if hasattr(value, "model_fields") else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
