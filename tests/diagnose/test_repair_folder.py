@@ -88,6 +88,29 @@ def test_sentence_transformers_opens_it(fixed: Path):
     )
 
 
+@pytest.fixture(scope="module")
+def routed(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("routed") / "model"
+    write_fixed(plain, random_fix(384), folder, by_language={"de": random_fix(384, 1), "fr": random_fix(384, 2)})
+    return folder
+
+
+def test_a_fix_by_language_has_a_route_for_each_and_a_fallback(plain: Path, routed: Path):
+    rows = vectors(plain, pool="mean-all")
+    expected = {"de": random_fix(384, 1)(rows), "fr": random_fix(384, 2)(rows), "sw": random_fix(384)(rows)}
+    assert largest_difference(routed, dict.fromkeys(expected, TEXTS), expected) < 1e-5
+    assert largest_difference(routed, {"de": TEXTS}, {"de": expected["fr"]}) > 1e-3
+
+
+def test_sentence_transformers_routes_by_task(plain: Path, routed: Path):
+    peer: Any = pytest.importorskip("sentence_transformers")
+    model, rows = peer.SentenceTransformer(str(routed), device="cpu"), vectors(plain, pool="mean-all")
+    for seed, found in ((1, model.encode(TEXTS, task="de")), (2, model.encode(TEXTS, task="fr"))):
+        np.testing.assert_allclose(found, unit_rows(random_fix(384, seed)(rows)), atol=1e-5)
+    for found in (model.encode(TEXTS), model.encode_query(TEXTS), model.encode_document(TEXTS)):
+        np.testing.assert_allclose(found, unit_rows(random_fix(384)(rows)), atol=1e-5)
+
+
 def test_bad_input_is_one_line(plain: Path, tmp_path: Path):
     with raises("config.not-supported", "no/such"):
         write_fixed("no/such", random_fix(384), tmp_path / "a")

@@ -63,9 +63,13 @@ def findings(found: FixedModel) -> list[str]:
         said.append(f"CSLS at search time would add {100 * choice.csls[1].value:.1f} points after the fix.")
     if choice.fallback is not None:
         said.append(f"The fix needs the language of a text; the best that does not: {title(choice.fallback)}.")
-    if found.written is not None:
+    if found.written is None:
+        said.append("No model is written; --out DIR --set method=NAME writes one with the fix of that name.")
+    else:
+        by = '.encode(texts, task="de"), for other languages' if choice.fallback else ""
         said.append(
             f"Written with: {title(found.written)}. Loaded again, its vectors differ by at most {found.difference:.1g}."
+            f" Use it as SentenceTransformer(DIR){by}.encode(texts)."
         )
     return said
 

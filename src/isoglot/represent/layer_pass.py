@@ -241,6 +241,7 @@ class LayerPass:
         self.pooling = pooling
         self._skip = _prompt_tokens(encoder, self.head)
         self.language = None if language is None else language_code(language)
+        self.head = self.head and self.head.routed(self.language)
         self.length = row_length(encoder, length)
         self.batch_tokens = batch_budget(encoder, batch_tokens)
         check_name("precision", precision, ("float32", "bfloat16"))

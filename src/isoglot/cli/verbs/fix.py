@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.inputs import Langs, ParallelSets, read_sets
+from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, read_sets
 from isoglot.cli.options import Device, ModelArgument, OptionalOut, Seed, SentencePoolOfModel, Settings, Weights
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, publish
-from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.report.results import Rendering
@@ -25,7 +24,10 @@ def fix(
     parallel: ParallelSets = None,
     langs: Langs = None,
     sentences: Annotated[
-        int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: 2,000.")
+        int | None,
+        typer.Option(
+            "--sentences", metavar="N", min=1, help="The first N. Default: 500 built-in sentences, or 2,000 of files."
+        ),
     ] = None,
     pool: SentencePoolOfModel = None,
     settings: Settings = None,
@@ -39,19 +41,23 @@ def fix(
 
     Tries removing the strongest directions, LSAR, LEACE and whitening, chooses by cross-validation, and shows what the
     fix gains for each pair of languages and costs each language alone. The model is written if the gain is sure;
-    --set method=leace writes that one in any case. --set languages=known also tries what needs the language of a text.
+    --set method=leace writes that one in any case. --set languages=known also tries what needs the language of a text,
+    which is then given as encode(texts, task="de"). Without --parallel, built-in sentences are used.
     """
+    from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set
     from isoglot.core.config import build_config
     from isoglot.diagnose.repair.choice import FixConfig
     from isoglot.diagnose.repair.fixing import fix as fix_model
     from isoglot.diagnose.sentence_vectors import MOST
+    from isoglot.model import load_encoder
     from isoglot.report.fix import fix_result
 
-    if not parallel:
-        remedy = "give translations: --parallel en=a.txt --parallel de=b.txt"
-        raise ConfigError("--parallel is missing", remedy, "missing-option")
     config = build_config(FixConfig, values={"seed": seed}, settings=settings or ())
-    sets = read_sets(parallel, langs, sentences or MOST)
+    if parallel:
+        sets = read_sets(parallel, langs, sentences or MOST)
+    else:
+        codes = parse_langs(langs) or builtin_languages_of(load_encoder(model, device=device))
+        sets = [builtin_set(codes, sentences or SENTENCES, seed=seed)]
 
     def work(folder: Path | None) -> Rendering:
         found = fix_model(model, sets, pool=pool, config=config, out=folder, device=device, progress=output.progress)

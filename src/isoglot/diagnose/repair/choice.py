@@ -32,9 +32,10 @@ from isoglot.diagnose.repair.treatments import NAMES, TREATMENTS, Name
 from isoglot.retrieve.simultaneous_intervals import as_share, choose_by_other_half, chosen_interval, interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.core.progress import Progress
+    from isoglot.diagnose.repair.cross_validation import OwnLanguage
     from isoglot.retrieve.metrics import Interval
 
 HOPELESS = 0.1
@@ -133,10 +134,13 @@ def _chosen(trial: Trial, candidates: Sequence[Candidate], hits: RetrievalHits, 
     here = [k for k, each in enumerate(candidates) if each.layer == candidates[at].layer]
     general = [k for k in here if not TREATMENTS[candidates[k].name].needs_language]
     gain = chosen_interval(gains_SC, at)
-    best = candidates[at]
+    both = candidates[before], candidates[at]
+    layers = both[0].layer, both[1].layer
+    fitted = [(trial.fit(both[0], fold), trial.fit(both[1], fold)) for fold in trial.folds]
+    csls = [find_by_csls(trial, layers[side], [maps[side] for maps in fitted]) for side in (0, 1)]
     return Choice(
-        before=candidates[before],
-        best=best,
+        before=both[0],
+        best=both[1],
         fallback=candidates[_simplest(samples_SC, candidates, general)] if routed else None,
         gain=gain,
         recommended=at != before and gain.low > 0,
@@ -154,8 +158,8 @@ def _chosen(trial: Trial, candidates: Sequence[Candidate], hits: RetrievalHits, 
             )
             for number, pair in enumerate(trial.all_pairs)
         ),
-        languages=_costs(trial, best, candidates[before], config),
-        csls=_csls_gains(trial, (candidates[before], best), samples_SC[:, [before, at]], hits),
+        languages=_costs(trial, own_languages(trial, layers, fitted), config),
+        csls=(_csls_gain(csls[0], samples_SC[:, before], hits), _csls_gain(csls[1], samples_SC[:, at], hits)),
         beyond_repair=_beyond_repair(samples_SPC, trial),
         samples_SPC=samples_SPC,
     )
@@ -198,37 +202,23 @@ def _held_out(hits: RetrievalHits, before: int) -> Interval | None:
     return interval(np.mean(gains, axis=0))
 
 
-def _costs(trial: Trial, best: Candidate, before: Candidate, config: FixConfig) -> tuple[LanguageCost, ...]:
+def _costs(trial: Trial, parts: Mapping[str, Sequence[OwnLanguage]], config: FixConfig) -> tuple[LanguageCost, ...]:
     """Retrieval inside each language, before and after."""
-    was, now = (own_languages(trial, each, before) for each in (before, best))
     costs = []
     for code in trial.languages:
-        copies = len(now[code].found_M)
-        found = kept = None
-        if copies:
-            w_SM = sample_weights(copies, config.resamples, seed=config.seed, name=f"copies {code}")
-            found = [w_SM @ each[code].found_M for each in (was, now)]
-        w_SN = sample_weights(len(now[code].kept_N), config.resamples, seed=config.seed, name=f"neighbors {code}")
-        kept = interval(w_SN @ now[code].kept_N)
-        costs.append(
-            LanguageCost(
-                code=code,
-                before=None if found is None else as_share(interval(found[0])),
-                after=None if found is None else as_share(interval(found[1])),
-                change=None if found is None else interval(found[1] - found[0]),
-                kept=kept,
-            )
-        )
+        before_M, after_M, kept_N = (np.concatenate(each) for each in zip(*parts[code], strict=True))
+        before = after = change = None
+        if len(after_M):
+            w_SM = sample_weights(len(after_M), config.resamples, seed=config.seed, name=f"copies {code}")
+            before, after = (as_share(interval(w_SM @ each)) for each in (before_M, after_M))
+            change = interval(w_SM @ (after_M - before_M))
+        w_SN = sample_weights(len(kept_N), config.resamples, seed=config.seed, name=f"neighbors {code}")
+        kept = interval(w_SN @ kept_N)
+        costs.append(LanguageCost(code=code, before=before, after=after, change=change, kept=kept))
     return tuple(costs)
 
 
-def _csls_gains(
-    trial: Trial, candidates: tuple[Candidate, Candidate], cosine_S2: np.ndarray, hits: RetrievalHits
-) -> tuple[Interval, Interval]:
-    """What CSLS instead of cosine gains, before and after the fix."""
-    gains = []
-    for place, candidate in enumerate(candidates):
-        found = find_by_csls(trial, candidate)
-        by_csls = np.concatenate([w_SN @ each.T for w_SN, each in zip(hits.weights, found, strict=True)], axis=1)
-        gains.append(interval(by_csls.mean(axis=1) - cosine_S2[:, place]))
-    return gains[0], gains[1]
+def _csls_gain(found: Sequence[np.ndarray], cosine_S: np.ndarray, hits: RetrievalHits) -> Interval:
+    """What CSLS instead of cosine gains."""
+    by_csls = np.concatenate([w_SN @ each.T for w_SN, each in zip(hits.weights, found, strict=True)], axis=1)
+    return interval(by_csls.mean(axis=1) - cosine_S)

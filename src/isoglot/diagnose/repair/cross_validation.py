@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -20,10 +20,7 @@ import torch
 from isoglot.core.progress import SILENT
 from isoglot.diagnose.repair.treatments import TREATMENTS, Moments, Sample, unit_rows
 from isoglot.diagnose.retrieval import directed
-from isoglot.retrieve.estimates import QueryGroup
-from isoglot.retrieve.evaluation import apart_from
-from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.methods import Direction, PairSearch
+from isoglot.retrieve.methods import NEIGHBORHOOD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,51 +154,58 @@ def find_all(trial: Trial, candidates: Sequence[Candidate], progress: Progress =
     return found
 
 
-def find_by_csls(trial: Trial, candidate: Candidate) -> list[np.ndarray]:
-    """Whether each sentence is found by CSLS with a fix: P × N for each set; neighborhoods are of other folds."""
+def find_by_csls(trial: Trial, layer: int, fitted: Sequence[Maps]) -> list[np.ndarray]:
+    """Whether each sentence is found by CSLS with the fix of each fold: P × N for each set."""
     found = [np.zeros((len(trial.pairs(one)), len(one)), dtype=np.float32) for one in trial.sets]
-    for fold in trial.folds:
-        maps = trial.fit(candidate, fold)
+    for fold, maps in enumerate(fitted):
         for one, found_PN in zip(trial.sets, found, strict=True):
             own_N = one.folds_N == fold
-            rows = {code: unit(maps, code, by_layer[candidate.layer]) for code, by_layer in one.vectors.items()}
-            for place, pair in enumerate(trial.pairs(one)):
-                X, Y = (torch.from_numpy(rows[code]) for code in pair)
-                found_PN[place, own_N] = _csls_hits(X, Y, own_N)
+            rows = {code: torch.from_numpy(unit(maps, code, vectors[layer])) for code, vectors in one.vectors.items()}
+            for place, (source, target) in enumerate(trial.pairs(one)):
+                found_PN[place, own_N] = _csls_hits(rows[source] @ rows[target].T, torch.from_numpy(own_N))
     return found
 
 
 class OwnLanguage(NamedTuple):
-    """Retrieval inside one language: whether the sentence of each shortened copy is found, and neighbors kept."""
+    """Retrieval inside one language.
 
-    found_M: np.ndarray
+    Attributes:
+        before_M: Whether the sentence of each shortened copy is found without the fix.
+        after_M: The same with it.
+        kept_N: Share of the nearest neighbors of a sentence that are the same with and without it.
+    """
+
+    before_M: np.ndarray
+    after_M: np.ndarray
     kept_N: np.ndarray
-    """Share of the nearest neighbors of a sentence that are the same as without a fix."""
 
 
-def own_languages(trial: Trial, candidate: Candidate, before: Candidate) -> dict[str, OwnLanguage]:
-    """Retrieval inside each language with a fix: shortened copies, and neighbors kept."""
-    copies: dict[str, list[np.ndarray]] = defaultdict(list)
-    kept: dict[str, list[np.ndarray]] = defaultdict(list)
-    for fold in trial.folds:
-        maps, maps_before = trial.fit(candidate, fold), trial.fit(before, fold)
+def own_languages(
+    trial: Trial, layers: tuple[int, int], fitted: Sequence[tuple[Maps, Maps]]
+) -> dict[str, list[OwnLanguage]]:
+    """Retrieval inside each language before and after a fix, fold by fold.
+
+    Args:
+        trial: What fixes are tried on.
+        layers: The layer before, and that of the fix.
+        fitted: Maps before and after, for each fold.
+    """
+    parts: dict[str, list[OwnLanguage]] = defaultdict(list)
+    for fold, both in enumerate(fitted):
         for one in trial.sets:
             own_N = one.folds_N == fold
-            for code, by_layer in one.vectors.items():
-                after_ND = unit(maps, code, by_layer[candidate.layer])
-                before_ND = unit(maps_before, code, by_layer[before.layer])
-                near = [_neighbors(rows_ND, own_N) for rows_ND in (before_ND, after_ND)]
+            for code, vectors in one.vectors.items():
+                rows_M, copies = one.copies.get(code, (np.zeros(0, dtype=np.int64), vectors))
+                asked_M = own_N[rows_M]
+                near, found = [], []
+                for maps, layer in zip(both, layers, strict=True):
+                    rows_ND = unit(maps, code, vectors[layer])
+                    queries_QD = unit(maps, code, copies[layer][: len(rows_M)][asked_M])
+                    near.append(_neighbors(rows_ND, own_N))
+                    found.append((_nearest(queries_QD, rows_ND) == rows_M[asked_M]).astype(float))
                 same = [len(set(a) & set(b)) / len(a) for a, b in zip(*near, strict=True)]
-                kept[code].append(np.array(same))
-                if code in one.copies:
-                    rows_M, vectors = one.copies[code]
-                    asked_M = own_N[rows_M]
-                    queries = unit(maps, code, vectors[candidate.layer][asked_M])
-                    copies[code].append(_nearest(queries, after_ND) == rows_M[asked_M])
-    return {
-        code: OwnLanguage(np.concatenate(copies.get(code, [np.zeros(0, bool)])).astype(float), np.concatenate(each))
-        for code, each in kept.items()
-    }
+                parts[code].append(OwnLanguage(found[0], found[1], np.array(same)))
+    return parts
 
 
 def unit(maps: Maps, code: str, rows_ND: np.ndarray) -> np.ndarray:
@@ -223,22 +227,26 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, own_N: np.ndarray | None) -> np.nd
 
 
 def _nearest(queries_QD: np.ndarray, answers_ND: np.ndarray) -> np.ndarray:
-    search = PairSearch(torch.from_numpy(queries_QD), torch.from_numpy(answers_ND))
-    return search.best("cosine", "forward", 1).indices_NK[:, 0].numpy()
+    return (torch.from_numpy(queries_QD) @ torch.from_numpy(answers_ND).T).argmax(dim=1).numpy()
 
 
 def _neighbors(rows_ND: np.ndarray, own_N: np.ndarray) -> list[list[int]]:
     """Numbers of the nearest other rows of some rows."""
-    search = PairSearch(torch.from_numpy(rows_ND[own_N]), torch.from_numpy(rows_ND))
-    near_QK = search.best("cosine", "forward", NEIGHBORS + 1).indices_NK.tolist()
-    return [
-        [each for each in near if each != own][:NEIGHBORS]
-        for own, near in zip(np.flatnonzero(own_N).tolist(), near_QK, strict=True)
-    ]
+    rows, own_Q = torch.from_numpy(rows_ND), torch.from_numpy(np.flatnonzero(own_N))
+    cosines_QN = (rows[own_Q] @ rows.T).scatter_(1, own_Q[:, None], -torch.inf)
+    near: list[list[int]] = cosines_QN.topk(min(NEIGHBORS, len(rows) - 1)).indices.tolist()
+    return near
 
 
-def _csls_hits(X: torch.Tensor, Y: torch.Tensor, own_N: np.ndarray) -> np.ndarray:
-    asked_Q = torch.from_numpy(np.flatnonzero(own_N))
-    search = PairSearch(X, Y).apart(apart_from(QueryGroup(own_N, own_N), (X, Y), Gold.one_to_one(len(X))))
-    tops = [search.best("csls", way, 1, asked_Q).indices_NK[:, 0] for way in get_args(Direction)]
-    return np.asarray(np.mean([(top == asked_Q).numpy() for top in tops], axis=0))
+def _csls_hits(cosines_NN: torch.Tensor, own_N: torch.Tensor) -> np.ndarray:
+    """Hits of a fold by CSLS, the mean of both directions.
+
+    The neighborhood of an answer consists of the queries of other folds, without its own translation.
+    """
+    right_Q = own_N.nonzero()[:, 0]
+    hits = []
+    for asked_NN in (cosines_NN, cosines_NN.T):
+        others_NM = asked_NN.clone().fill_diagonal_(-1).T[:, ~own_N]
+        near_N = others_NM.topk(min(NEIGHBORHOOD, others_NM.shape[1])).values.mean(dim=1)
+        hits.append((2 * asked_NN[own_N] - near_N).argmax(dim=1) == right_Q)
+    return torch.stack(hits).float().mean(dim=0).numpy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from isoglot.core.errors import check_name
+from isoglot.core.errors import InputError, check_name
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream
 from isoglot.diagnose.repair.choice import FixConfig, choose
@@ -14,6 +14,7 @@ from isoglot.diagnose.repair.folder import POOLINGS, largest_difference, write_f
 from isoglot.diagnose.repair.treatments import TREATMENTS
 from isoglot.diagnose.retrieval import fold_numbers
 from isoglot.diagnose.sentence_vectors import distinct_rows
+from isoglot.diagnose.tokenizer_check import token_facts
 from isoglot.model import load_encoder
 from isoglot.represent import extract
 from isoglot.represent.extraction import sentence_pool
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from isoglot.diagnose.repair.result import Choice
     from isoglot.represent.extraction import Pool
     from isoglot.retrieve.parallel_sets import ParallelSet
+    from isoglot.vocab import Vocabulary
 
+UNREADABLE = 0.5
+"""Share of unknown tokens from which on a language is refused."""
 _CHECKED = 100  # sentences of each language that are encoded again with the written model
 
 
@@ -74,7 +78,7 @@ def fix(
     """Choose a fix for the sentence vectors of a model, and write the model with it.
 
     A model is written if the fix is surely better than the model as it is, or if the config names it. If the fix needs
-    the language of a text, the best one that does not is written.
+    the language of a text, the model has a router by language, and falls back to the best fix that does not.
 
     Args:
         source: Folder or name of a model.
@@ -88,7 +92,7 @@ def fix(
 
     Raises:
         ConfigError: There is only one language, or the model cannot be written.
-        InputError: There are too few sentences.
+        InputError: There are too few sentences, or a language that the tokenizer cannot spell.
     """
     config = config or FixConfig()
     encoder = load_encoder(source, device=device)
@@ -96,6 +100,8 @@ def fix(
     own = cast("Pool", allowed[0] if pool is None else sentence_pool(encoder, pool))
     check_name("pooling of a fixed model", own, allowed)
     layer, given = encoder.depth, [distinct_rows(one) for one in sets]
+    languages = list(dict.fromkeys(code for one in given for code in one.sentences))
+    check_spelling(encoder.vocabulary, given)
 
     def encoded(texts: Sequence[str], code: str) -> dict[int, np.ndarray]:
         found = extract(encoder, texts, layers=[-1], pool=own, language=code, progress=progress)
@@ -113,18 +119,19 @@ def fix(
                 copies={code: (rows_M, encoded(texts, code)) for code, texts in short.items() if texts},
             )
         )
-    languages = list(dict.fromkeys(code for one in given for code in one.sentences))
     pivot = config.pivot or ("en" if "en" in languages else languages[0])
     trial = Trial(sets=sides, pivot=pivot, with_pivot=config.pairs == "pivot")
     choice = choose(trial, config, progress=progress)
     written, difference = None, None
     if out is not None and (choice.recommended or config.method != "auto"):
-        written = choice.fallback or choice.best
-        maps = trial.fit(written)
-        write_fixed(source, maps[pivot], out, pool=own)
+        written, maps = choice.best, trial.fit(choice.best)
+        general = maps[pivot] if choice.fallback is None else trial.fit(choice.fallback)[pivot]
+        write_fixed(source, general, out, by_language=maps if choice.fallback else None, pool=own)
         texts = {code: own[:_CHECKED] for code, own in given[0].sentences.items()}
-        rows = sides[0].vectors
-        expected = {code: maps[code](rows[code][layer][:_CHECKED]) for code in texts}
+        rows = {code: each[layer][:_CHECKED] for code, each in sides[0].vectors.items()}
+        expected = {code: maps[code](rows[code]) for code in texts}
+        if choice.fallback:  # a text of unknown language
+            texts["und"], expected["und"] = texts[pivot], general(rows[pivot])
         difference = largest_difference(out, texts, expected)
     return FixedModel(
         model=str(source),
@@ -135,6 +142,24 @@ def fix(
         difference=difference,
         remarks=tuple(f"{said}." for one in given for said in one.remarks),
     )
+
+
+def check_spelling(vocabulary: Vocabulary, sets: Sequence[ParallelSet]) -> None:
+    """Check that the tokenizer can spell every language.
+
+    Raises:
+        InputError: Half of the tokens of a language or more are unknown, so that no fix of vectors can help.
+    """
+    for one in sets:
+        for code, texts in one.sentences.items():
+            rate = token_facts(vocabulary, texts[:_CHECKED], code).unknown_rate
+            if rate >= UNREADABLE:
+                raise InputError(
+                    f"the tokenizer does not know {100 * rate:.0f} % of the {code} tokens, so no fix can help",
+                    f"leave {code} out, or choose a model whose vocabulary has its script",
+                    "no-match",
+                    file=one.name,
+                )
 
 
 def shortened(text: str) -> str:

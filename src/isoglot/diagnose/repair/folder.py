@@ -1,6 +1,9 @@
 """A model with a fix, as a folder that sentence-transformers and transformers open.
 
 The fix becomes a ``Dense`` module without activation, followed by ``Normalize``, after the modules that the model has.
+One that needs the language of a text becomes a ``Router`` with a ``Dense`` for each language:
+``SentenceTransformer(folder).encode(texts, task="de")``. Without a task, and for ``encode_query`` and
+``encode_document``, it takes the fallback, which needs no language.
 Its encoder is at the top of the folder as before, for ``AutoModel.from_pretrained``.
 """
 
@@ -30,9 +33,18 @@ if TYPE_CHECKING:
 POOLINGS = {"mean-all": "mean_tokens", "first": "cls_token", "max": "max_tokens", "last": "lasttoken"}
 """Poolings that a folder can be given, and the end of their key in the config of ``Pooling``."""
 _SETTINGS = "sentence_bert_config.json"
+_TYPE = "sentence_transformers.models.{}"
+_FALLBACK = ("other", "query", "document")  # routes of texts of unknown language, the default first
 
 
-def write_fixed(source: str | Path, fix: Affine, folder: Path, *, pool: str = "mean-all") -> None:
+def write_fixed(
+    source: str | Path,
+    fix: Affine,
+    folder: Path,
+    *,
+    by_language: Mapping[str, Affine] | None = None,
+    pool: str = "mean-all",
+) -> None:
     """Write a model with a fix after its sentence vectors.
 
     Args:
@@ -40,13 +52,12 @@ def write_fixed(source: str | Path, fix: Affine, folder: Path, *, pool: str = "m
             ``isoglot-mini``.
         fix: The map of its sentence vectors, the same for all languages.
         folder: Folder to write to.
+        by_language: Maps for texts of known language; ``fix`` is the fallback then.
         pool: Pooling of a model that has no modules: ``mean-all``, ``first``, ``max`` or ``last``.
 
     Raises:
         ConfigError: The model is not on this machine, has no counterpart in transformers, or has another hidden size.
     """
-    from safetensors.numpy import save
-
     is_native = encoder_folder(source) is not None
     if not is_native and not Path(source).is_dir():
         remedy = f"download it first: huggingface-cli download {source} --local-dir model/"
@@ -63,18 +74,43 @@ def write_fixed(source: str | Path, fix: Affine, folder: Path, *, pool: str = "m
         shutil.copytree(scratch if is_native else source, folder, dirs_exist_ok=True)
     index = folder / MODULES
     modules: list[dict[str, Any]] = read_json(index) if index.exists() else _pooled(folder, pool)
-    dense: dict[str, Any] = {"in_features": size, "out_features": size, "bias": True}
-    dense["activation_function"] = "torch.nn.modules.linear.Identity"
-    path = f"{len(modules)}_Dense"
+    kind = "Router" if by_language else "Dense"
+    module = _module(len(modules), kind)
+    if by_language:
+        _write_router(folder / module["path"], by_language, fix)
+    else:
+        _write_dense(folder / module["path"], fix)
+    _write(index, [*modules, module, _module(len(modules) + 1, "Normalize")])
+
+
+def _write_router(folder: Path, by_language: Mapping[str, Affine], fallback: Affine) -> None:
+    parts = {code: f"{code}_0_Dense" for code in by_language} | dict.fromkeys(_FALLBACK, "other_0_Dense")
+    for code, each in {**by_language, _FALLBACK[0]: fallback}.items():
+        _write_dense(folder / parts[code], each)
+    config = {
+        "types": dict.fromkeys(parts.values(), _TYPE.format("Dense")),
+        "structure": {route: [name] for route, name in parts.items()},
+        "parameters": {"default_route": _FALLBACK[0], "allow_empty_key": True},
+    }
+    _write(folder / "router_config.json", config)
+
+
+def _write_dense(folder: Path, fix: Affine) -> None:
+    from safetensors.numpy import save
+
+    size = len(fix.offset_D)
+    config: dict[str, Any] = {"in_features": size, "out_features": size, "bias": True}
+    _write(folder / "config.json", config | {"activation_function": "torch.nn.modules.linear.Identity"})
     weights = {"linear.weight": fix.matrix_DD.T, "linear.bias": fix.offset_D}
     stored = {name: np.ascontiguousarray(value, dtype=np.float32) for name, value in weights.items()}
-    _write(folder / path / "config.json", dense)
-    write_bytes(folder / path / "model.safetensors", save(stored, metadata={"format": "pt"}))
-    _write(index, [*modules, _module(len(modules), "Dense"), _module(len(modules) + 1, "Normalize")])
+    write_bytes(folder / "model.safetensors", save(stored, metadata={"format": "pt"}))
 
 
 def largest_difference(folder: Path, texts: Mapping[str, Sequence[str]], expected: Mapping[str, np.ndarray]) -> float:
-    """Load a written folder, encode texts by language, and compare with the expected vectors (N × D), made unit."""
+    """Load a written folder, encode texts by language, and compare with the expected vectors (N × D), made unit.
+
+    Texts under a name that is no route, such as ``und``, are encoded by the fallback.
+    """
     encoder = load_encoder(folder, device="cpu")
     differences = []
     for code, own in texts.items():
@@ -99,7 +135,7 @@ def _pooled(folder: Path, pool: str) -> list[dict[str, Any]]:
 
 def _module(number: int, kind: str, path: str | None = None) -> dict[str, Any]:
     path = f"{number}_{kind}" if path is None else path
-    return {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+    return {"idx": number, "name": str(number), "path": path, "type": _TYPE.format(kind)}
 
 
 def _write(path: Path, value: Any) -> None:  # noqa: ANN401 - what JSON holds

@@ -9,6 +9,7 @@ Shape legend: ``N`` rows, ``D`` columns.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -87,21 +88,27 @@ class Sample:
     pairs: Mapping[str, tuple[np.ndarray, np.ndarray]]
     pivot: str
 
-    @property
+    @cached_property
     def mean(self) -> np.ndarray:
         """Mean of the language means."""
         return np.asarray(np.mean([each.mean_D for each in self.moments.values()], axis=0))
 
-    @property
+    @cached_property
     def within(self) -> np.ndarray:
         """Mean covariance within a language."""
         return np.asarray(np.mean([each.covariance_DD for each in self.moments.values()], axis=0))
 
-    @property
+    @cached_property
     def total(self) -> np.ndarray:
         """Covariance of all languages together, each with the same weight."""
         apart_KD = np.stack([each.mean_D for each in self.moments.values()]) - self.mean
         return np.asarray(self.within + apart_KD.T @ apart_KD / len(apart_KD))
+
+    @cached_property
+    def axes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues of the total covariance, in ascending order, and eigenvectors in columns."""
+        values_D, vectors_DD = np.linalg.eigh(self.total)
+        return values_D, vectors_DD
 
     @property
     def rows(self) -> int:
@@ -124,21 +131,21 @@ def _none(sample: Sample) -> Maps:
 
 def _trimmed(sample: Sample) -> Maps:
     """Remove the common mean and the strongest directions (all-but-the-top; Mu & Viswanath 2018)."""
-    _, vectors_DD = np.linalg.eigh(sample.total)
-    top_DK = vectors_DD[:, -STRONGEST:]
+    top_DK = sample.axes[1][:, -STRONGEST:]
     matrix_DD = np.eye(len(top_DK)) - top_DK @ top_DK.T
     return _for_all(sample, Affine(matrix_DD, -sample.mean @ matrix_DD))
 
 
 def _whitening(sample: Sample) -> Maps:
     """Subtract the common mean and scale all directions to the same variance (Su et al. 2021)."""
-    return _for_all(sample, _whitener(sample.mean, sample.total, sample.rows))
+    return _for_all(sample, _whitener(sample.mean, sample.axes, sample.rows))
 
 
 def _leace_whitening(sample: Sample) -> Maps:
     erased = _linear(LEACE.from_moments(sample.moments))
     covariance_DD = erased.matrix_DD.T @ sample.total @ erased.matrix_DD
-    return _for_all(sample, erased.then(_whitener(_mapped(sample.mean, erased), covariance_DD, sample.rows)))
+    whitener = _whitener(sample.mean @ erased.matrix_DD + erased.offset_D, np.linalg.eigh(covariance_DD), sample.rows)
+    return _for_all(sample, erased.then(whitener))
 
 
 def _means(sample: Sample) -> Maps:
@@ -152,7 +159,7 @@ def _lir(sample: Sample) -> Maps:
 
 
 def _means_whitening(sample: Sample) -> Maps:
-    scaled = _whitener(np.zeros_like(sample.mean), sample.within, sample.rows)
+    scaled = _whitener(np.zeros_like(sample.mean), np.linalg.eigh(sample.within), sample.rows)
     return {code: each.then(scaled) for code, each in _means(sample).items()}
 
 
@@ -176,12 +183,20 @@ def unit_rows(rows_ND: np.ndarray) -> np.ndarray:
 TREATMENTS: dict[Name, Treatment] = {
     "none": Treatment("as it is", False, _none),
     "trimmed": Treatment(f"common mean and {STRONGEST} strongest directions removed", False, _trimmed),
-    "lsar": Treatment("LSAR", False, lambda sample: _for_all(sample, _linear(LSAR.from_moments(sample.moments)))),
-    "leace": Treatment("LEACE", False, lambda sample: _for_all(sample, _linear(LEACE.from_moments(sample.moments)))),
+    "lsar": Treatment(
+        "directions of the language means removed (LSAR)",
+        False,
+        lambda sample: _for_all(sample, _linear(LSAR.from_moments(sample.moments))),
+    ),
+    "leace": Treatment(
+        "language erased linearly (LEACE)",
+        False,
+        lambda sample: _for_all(sample, _linear(LEACE.from_moments(sample.moments))),
+    ),
     "whitening": Treatment("whitening", False, _whitening),
-    "leace-whitening": Treatment("LEACE, then whitening", False, _leace_whitening),
+    "leace-whitening": Treatment("language erased linearly (LEACE), then whitening", False, _leace_whitening),
     "means": Treatment("language means removed", True, _means),
-    "lir": Treatment("LIR", True, _lir),
+    "lir": Treatment("main directions of each language removed (LIR)", True, _lir),
     "means-whitening": Treatment("language means removed, then whitening", True, _means_whitening),
     "rotation": Treatment("language means removed, then a rotation to the pivot", True, _rotation),
 }
@@ -197,13 +212,12 @@ def _linear(eraser: Eraser, language: str | None = None) -> Affine:
     return Affine(eraser.transform(np.eye(eraser.width_), language) - offset_D, offset_D)
 
 
-def _mapped(point_D: np.ndarray, by: Affine) -> np.ndarray:
-    return np.asarray(point_D @ by.matrix_DD + by.offset_D)
+def _whitener(mean_D: np.ndarray, axes: tuple[np.ndarray, np.ndarray], rows: int) -> Affine:
+    """The symmetric map to variance 1, with a ridge of D / N of the mean variance against noise in the smallest.
 
-
-def _whitener(mean_D: np.ndarray, covariance_DD: np.ndarray, rows: int) -> Affine:
-    """The symmetric map to variance 1, with a ridge of D / N of the mean variance against noise in the smallest."""
-    values_D, vectors_DD = np.linalg.eigh(covariance_DD)
+    ``axes`` are the eigenvalues and eigenvectors of the covariance.
+    """
+    values_D, vectors_DD = axes
     ridge = values_D.mean() * len(values_D) / rows
     scale_D = 1 / np.sqrt(np.maximum(values_D, 0) + max(ridge, 1e-12))
     matrix_DD = (vectors_DD * scale_D) @ vectors_DD.T

@@ -1,8 +1,9 @@
 """The modules of a sentence-transformers folder: from the last hidden states to the one vector of a sentence.
 
-``modules.json`` names them: a Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout. They are
-computed here; no code comes from the folder, and one with other modules is refused. Special tokens count in pooling, as
-they do there, and the default prompt is put before every text.
+``modules.json`` names them: a Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout, or a
+Router that chooses among these by the language of the text. They are computed here; no code comes from the folder, and
+one with other modules is refused. Special tokens count in pooling, as they do there, and the default prompt is put
+before every text.
 
 Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``E`` size of the sentence's vector.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ Fetch = Callable[[str], Path | None]
 """Gives the file of a relative path, or None where there is none."""
 Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 _AFTER_POOLING = ("Dense", "LayerNorm", "Normalize", "Dropout")
-_KNOWN = ("Transformer", "Pooling", *_AFTER_POOLING)
+_KNOWN = ("Transformer", "Pooling", *_AFTER_POOLING, "Router")
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid", "SiLU")
 
 
@@ -82,6 +83,18 @@ class _Dense(nn.Module):
         return made_BE if self.residual is None else made_BE + self.residual(x_BD)
 
 
+class _Router(nn.Module):
+    """Modules by route, and the name of the default route."""
+
+    def __init__(self, routes: dict[str, nn.Module], default: str) -> None:
+        super().__init__()
+        self.routes, self.default = nn.ModuleDict(routes), default
+
+    def route(self, name: str | None) -> nn.Module:
+        """The modules of a route, or of the default where there is none of that name."""
+        return self.routes[name if name is not None and name in self.routes else self.default]
+
+
 class _Normalize(nn.Module):
     def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
         return F.normalize(x_BD, dim=1)
@@ -111,13 +124,19 @@ class SentenceHead:
     include_prompt: bool = True
     lower: bool = False
 
+    def routed(self, language: str | None) -> SentenceHead:
+        """The modules for texts of a language; a router without a route of that name takes its default."""
+        parts = [each.route(language) if isinstance(each, _Router) else each for each in self.modules]
+        flat = [each for part in parts for each in (part if isinstance(part, nn.Sequential) else [part])]
+        return replace(self, modules=nn.Sequential(*flat))
+
     def as_read(self, text: str) -> str:
         """The text as the tokenizer gets it."""
         return (self.prompt + text).lower() if self.lower else self.prompt + text
 
     def width(self, hidden: int) -> int:
         """Numbers in a sentence's vector, for a hidden size."""
-        sizes = [module.linear.out_features for module in self.modules if isinstance(module, _Dense)]
+        sizes = [module.linear.out_features for module in self.routed(None).modules if isinstance(module, _Dense)]
         return sizes[-1] if sizes else hidden * len(self.pools)
 
     def __call__(self, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, skip: int = 0) -> torch.Tensor:
@@ -142,7 +161,7 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
         return None
     modules = _read(index)
     kinds = [_kind(module, source) for module in modules]
-    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= set(_AFTER_POOLING):
+    if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {*_AFTER_POOLING, "Router"}:
         raise _unknown(source, f"the modules {' > '.join(kinds)}")
     paths = [str(module.get("path", "")).strip("/") for module in modules]
     settings, whole = (
@@ -232,6 +251,8 @@ def _pools(config: dict[str, Any], source: str | Path) -> tuple[str, ...]:
 
 def _module(kind: str, path: str, fetch: Fetch, source: str | Path) -> tuple[str, nn.Module]:
     """A module after pooling: its description and its computation."""
+    if kind == "Router":
+        return _router(path, fetch, source)
     config = _read(fetch(_inside(path, "config.json")))
     names = (config.get(f"module_{side}_name") for side in ("input", "output"))
     if any(name not in (None, "sentence_embedding") for name in names):
@@ -253,6 +274,19 @@ def _module(kind: str, path: str, fetch: Fetch, source: str | Path) -> tuple[str
     residual = _linear(weights, "residual") if "residual.weight" in weights else nn.Identity()
     dense = _Dense(linear, getattr(nn, activation)(), residual if config.get("use_residual") else None)
     return f"dense to {linear.out_features} ({activation})", dense
+
+
+def _router(path: str, fetch: Fetch, source: str | Path) -> tuple[str, nn.Module]:
+    config = _read(fetch(_inside(path, "router_config.json")))
+    kinds = {name: _kind({"type": kind}, source) for name, kind in config.get("types", {}).items()}
+    routes, default = config.get("structure", {}), config.get("parameters", {}).get("default_route")
+    if not set(kinds.values()) <= set(_AFTER_POOLING) or default not in routes:
+        raise _unknown(source, f"a router of {', '.join(sorted(set(kinds.values())))} with the default {default}")
+    built = {name: _module(kind, _inside(path, name), fetch, source)[1] for name, kind in kinds.items()}
+    modules: dict[str, nn.Module] = {
+        route: nn.Sequential(*(built[name] for name in names)) for route, names in routes.items()
+    }
+    return f"router by language ({', '.join(routes)})", _Router(modules, default)
 
 
 def _linear(weights: dict[str, torch.Tensor], name: str) -> nn.Linear:
