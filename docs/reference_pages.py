@@ -276,5 +276,5 @@ def _configs(kind: type) -> Iterator[Any]:
 
 
 def _short(value: Any) -> str:  # noqa: ANN401
-    text = f"{type(value).__name__}()" if hasattr(value, "model_fields") else repr(value)
+    text = f"{type(value).__name__}()" if hasattr(type(value), "model_fields") else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -54,7 +54,7 @@ class Figure:
         from isoglot.report.rendering import rendered, styled
 
         spec = styled(self.titled(), width=640)
-        bundle = {f"application/vnd.vegalite.{version}+json": spec for version in ("v6", "v5")}
+        bundle: dict[str, Any] = {f"application/vnd.vegalite.{version}+json": spec for version in ("v6", "v5")}
         if find_spec("vl_convert") is not None:
             bundle["image/svg+xml"] = rendered(self.titled(), "svg").decode()
         return {**bundle, "text/plain": f"{self.title}\n{self.caption}"}
