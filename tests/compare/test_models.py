@@ -215,7 +215,7 @@ def test_what_will_not_do(made, pairs):
 
 def test_measures_by_name_come_in_the_order_of_the_registry():
     assert chosen_measures(["rsa", "cka", "rsa"]) == ["cka", "rsa"]
-    assert chosen_measures(["all"]) == list(MEASURES)
+    assert chosen_measures(["all"]) == [name for name in MEASURES if MEASURES[name].is_installed]
 
 
 # --- null and interval of any measure ---
@@ -245,7 +245,9 @@ def test_what_does_not_look_at_pairs_has_no_null(related):
     assert (found["null_mean"], found["null_edge"], found["p"], found["draws"]) == (None, None, None, 0)
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(
+    "name", [name for name in MEASURES if name != "gromov-wasserstein"]
+)  # its own test has wide spaces
 def test_a_measure_declares_whether_it_looks_at_pairs(name, related, rng):
     X, Y = related
     shuffled = compute(name, X, Y[rng.permutation(80)]).value

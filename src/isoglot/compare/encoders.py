@@ -245,13 +245,13 @@ def compare_models(
 
 
 def chosen_measures(names: Sequence[str]) -> list[str]:
-    """Measures by name, in the order of the registry; ``all`` for all of them.
+    """Measures by name, in the order of the registry; ``all`` for all that are installed.
 
     Raises:
         ConfigError: A measure does not exist; the message has the nearest name.
     """
     if "all" in names:
-        return list(MEASURES)
+        return [name for name, measure in MEASURES.items() if measure.is_installed]
     wanted = {find_measure(name).name for name in names}
     return [name for name in MEASURES if name in wanted]
 

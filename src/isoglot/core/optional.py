@@ -40,6 +40,7 @@ PARTS = (
     Part(extra="static", libraries=("gensim", "numba")),
     Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="frames", libraries=("pandas", "pyarrow")),
+    Part(extra="ot", libraries=("pot",)),
     Part(extra="tensorboard", libraries=("tensorboard",)),
     Part(extra="wandb", libraries=("wandb",)),
     Part(extra="mlflow", libraries=("mlflow",)),
@@ -49,7 +50,7 @@ PARTS = (
     Part(extra="explore", libraries=("starlette", "uvicorn")),
 )
 
-_PACKAGES = {"vl_convert": "vl-convert-python"}  # where the package has another name than the module
+_PACKAGES = {"ot": "pot", "vl_convert": "vl-convert-python"}  # where the package has another name than the module
 _CORE = ("torch", "numpy", "pydantic", "typer", "rich", "langcodes", "safetensors", "tokenizers", "zstandard")
 
 

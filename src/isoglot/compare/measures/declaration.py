@@ -6,6 +6,7 @@ Tests are generated from these declarations: declared invariances hold, all othe
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from math import isinf
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -30,6 +31,7 @@ _IMPLIED: dict[Invariance, frozenset[Invariance]] = {
     "orthogonal": frozenset({"permutation"}),
     "invertible": frozenset({"orthogonal", "scaling", "permutation"}),
 }
+_NOT_DATA = ("function", "halves", "library")
 
 
 class Half(Protocol):
@@ -83,14 +85,19 @@ class Measure:
     """maximum number of rows: :func:`compute` samples that many if there are more; None: any number"""
     rows_beyond_columns: bool = False
     """whether it needs more rows than both spaces have columns together: with fewer, its value is too high"""
+    library: str | None = None
+    """optional library that it needs"""
     halves: Halves | None = None
     """the function in two steps, where permuting or leaving out items is then cheap"""
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether the library that it needs is installed."""
+        return self.library is None or find_spec(self.library) is not None
+
     def as_dict(self) -> dict[str, Any]:
         """The declaration as JSON; an infinite bound is None."""
-        facts = {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("function", "halves")
-        }
+        facts = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_DATA}
         bounds = [None if isinf(bound) else bound for bound in self.bounds]
         return facts | {"invariances": [name for name in INVARIANCES if name in self.invariances], "bounds": bounds}
 

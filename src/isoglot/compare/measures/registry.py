@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare.measures import cca, distances, neighbors, topology
+from isoglot.compare.measures import cca, distances, neighbors, optimal_transport, topology
 from isoglot.compare.measures import cka as kernel_alignment
 from isoglot.compare.measures import procrustes_distance as shape
 from isoglot.compare.measures import rsa as dissimilarity
@@ -40,6 +40,7 @@ MEASURES: dict[str, Measure] = {
         neighbors.MUTUAL_KNN,
         cca.ANC,
         neighbors.SPECTRAL,
+        optimal_transport.GROMOV_WASSERSTEIN,
     )
 }
 """Every measure by name, in the order of tables."""
