@@ -205,8 +205,8 @@ def _settings(path: Path) -> str:
 
 
 def measures_page() -> str:
-    """Every measure of similarity: meaning, formula, invariances, bounds."""
-    from isoglot.compare import INVARIANCES, MEASURES
+    """Every measure of similarity: meaning, formula, use, invariances, bounds."""
+    from isoglot.compare import INVARIANCES, MEASURES, SYMBOLS
 
     out = ["# Measures of similarity", ""]
     out += [
@@ -219,12 +219,14 @@ def measures_page() -> str:
     ]
     out += [table(("Measure", *INVARIANCES, "kind"), marks), ""]
     out += [f"- *{name}*: unchanged by {text}" for name, text in INVARIANCES.items()] + [""]
+    out += ["In the formulas:", "", *(f"- ${symbol}$: {text}" for symbol, text in SYMBOLS.items()), ""]
     for name, measure in MEASURES.items():
         out += [f"## {measure.title} (`{name}`)", "", _escaped(measure.meaning), ""]
-        if formula := getattr(measure, "formula", ""):
-            out += ["$$", formula, "$$", ""]
+        out += ["$$", measure.formula, "$$", ""]
         low, high = measure.bounds
         facts = {
+            "When to use it": _escaped(measure.use),
+            "Unchanged by": ", ".join(name for name in INVARIANCES if name in measure.invariances),
             "Range": f"{low:g} to {high:g}; {measure.ideal:g} for identical spaces",
             "Fewest items": str(measure.fewest),
             "Columns": "the same number on both sides" if measure.widths == "same" else "any number on either side",

@@ -119,6 +119,20 @@ def test_reference_has_every_measure_recipe_and_verb() -> None:
     assert [verb for verb in VERBS if f"isoglot {verb}" not in pages[f"cli-{verb}"]] == []
 
 
+def test_measures_have_their_formula_invariances_and_use_on_both_pages() -> None:
+    from isoglot.compare import INVARIANCES, MEASURES
+
+    reference = generated_pages()[ROOT / "docs/reference/measures.md"]
+    lines = re.findall(r"^\| `(\S+)` \| (.+) \|$", (ROOT / "docs/COMPARE.md").read_text(encoding="utf-8"), re.MULTILINE)
+    written = {name: tuple(cell.strip() for cell in cells.split(" | ")) for name, cells in lines}
+    alone = [each for each in INVARIANCES if each != "rows"]
+    for name, measure in MEASURES.items():
+        marks = ("yes" if each in measure.invariances else "" for each in alone)
+        assert written.pop(name) == (*marks, measure.use)
+        assert f"$$\n{measure.formula}\n$$" in reference
+    assert written == {}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_and_pictures_are_there(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)

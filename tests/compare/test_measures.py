@@ -95,6 +95,8 @@ def test_a_declaration_contains_what_it_implies(measure: Measure):
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=NAMES)
 def test_it_says_what_it_is(measure: Measure):
     assert measure.meaning.endswith(".")
+    assert measure.use.endswith(".")
+    assert measure.formula.count("{") == measure.formula.count("}") > 0
     assert measure.bounds[0] <= measure.ideal <= measure.bounds[1]
     assert measure.ideal == (1 if measure.kind == "similarity" else 0)
     assert json.loads(json.dumps(measure.as_dict(), allow_nan=False))["name"] == measure.name

@@ -39,7 +39,7 @@ def rows(seed: int = 0, count: int = 90, scale: float = 1.0) -> tuple[np.ndarray
     """Rows of three languages, of different size, place and shape."""
     chance = np.random.default_rng(seed)
     codes = [("en", "fr", "de")[i] for i in np.sort(chance.integers(0, 6, count)).clip(max=2)]
-    shapes = {code: chance.normal(size=(D, D)) for code in set(codes)}
+    shapes = {code: chance.normal(size=(D, D)) for code in sorted(set(codes))}
     places = {code: scale * chance.normal(size=D) for code in sorted(set(codes))}
     return np.stack([places[code] + chance.normal(size=D) @ shapes[code] for code in codes]), codes
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.cka import paper_cka as paper_cka
     from isoglot.compare.measures.cka import rbf_cka as rbf_cka
     from isoglot.compare.measures.declaration import INVARIANCES as INVARIANCES
+    from isoglot.compare.measures.declaration import SYMBOLS as SYMBOLS
     from isoglot.compare.measures.declaration import Invariance as Invariance
     from isoglot.compare.measures.declaration import Measure as Measure
     from isoglot.compare.measures.distances import distance_correlation as distance_correlation

@@ -134,6 +134,11 @@ CCA = Measure(
         "Mean canonical correlation; all directions count the same, even those of low variance. Use more items than"
         " both spaces have columns together: with fewer, some correlations are 1 by construction."
     ),
+    formula=(
+        r"\frac{1}{C} \sum_{c=1}^{C} \rho_c, \quad \rho = \text{singular values of } Q_X^\top Q_Y, \quad Q_X ="
+        r" \text{orthonormal basis of the columns of } \tilde X"
+    ),
+    use="To ask whether both spaces hold the same information linearly, however they weight it; needs many items.",
     function=mean_canonical_correlation,
     invariances=unchanged_by("invertible", "translation"),
     rows_beyond_columns=True,
@@ -145,6 +150,11 @@ SVCCA = Measure(
         "Mean canonical correlation of the directions with 99 % of the variance; near 1 for any spaces with few items"
         " relative to the columns."
     ),
+    formula=(
+        r"\frac{1}{C} \sum_{c=1}^{C} \rho_c, \quad \rho = \text{singular values of } U_X^\top U_Y, \quad U_X ="
+        r" \text{left singular vectors of } \tilde X \text{ with 99 \% of the variance}"
+    ),
+    use="As CCA, where directions of low variance are noise; not with few items.",
     function=svcca,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
 )
@@ -155,6 +165,11 @@ PWCCA = Measure(
         "Mean canonical correlation, weighted by how much of the first space a direction accounts for; near 1 for any"
         " spaces with few items relative to the columns."
     ),
+    formula=(
+        r"\frac{\sum_c \alpha_c \rho_c}{\sum_c \alpha_c}, \quad \alpha_c = \sum_j \lvert h_c^\top \tilde x_j \rvert,"
+        r" \quad h_c = \text{canonical direction of } X, \; \tilde x_j = \text{column of } \tilde X"
+    ),
+    use="As CCA, where the directions that X uses should count more; not with few items.",
     function=pwcca,
     invariances=unchanged_by("scaling", "translation", "permutation"),
     symmetric=False,
@@ -202,6 +217,8 @@ ANC = Measure(
     name="anc",
     title="ANC",
     meaning="Mean correlation of each neuron of one space with the same neuron of the other.",
+    formula=r"\frac{1}{D} \sum_{d=1}^{D} \operatorname{corr}(x_{\cdot d}, y_{\cdot d})",
+    use="For two languages in one encoder: whether the same neurons respond to the same sentences.",
     function=anc,
     invariances=unchanged_by("scaling", "translation"),
     bounds=(-1.0, 1.0),

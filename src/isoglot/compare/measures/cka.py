@@ -255,6 +255,10 @@ PAPER_CKA = Measure(
     name="paper-cka",
     title="CKA as printed",
     meaning="Whether both spaces consider the same items similar; rows are not centered (Wu et al. 2020).",
+    formula=r"\frac{\lVert Y^\top X \rVert_F^2}{\lVert X^\top X \rVert_F \, \lVert Y^\top Y \rVert_F}",
+    use=(
+        "To reproduce Wu et al. (2020); otherwise the centered forms, which a common offset of all rows does not raise."
+    ),
     function=paper_cka,
     invariances=unchanged_by("orthogonal", "scaling"),
 )
@@ -262,6 +266,11 @@ CKA = Measure(
     name="cka",
     title="CKA",
     meaning="Whether both spaces consider the same items similar; biased upward with few items and many columns.",
+    formula=(
+        r"\frac{\lVert \tilde Y^\top \tilde X \rVert_F^2}{\lVert \tilde X^\top \tilde X \rVert_F \, \lVert \tilde"
+        r" Y^\top \tilde Y \rVert_F}"
+    ),
+    use="To compare with published values, on several times as many items as columns.",
     function=cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
 )
@@ -275,6 +284,12 @@ DEBIASED_CKA = Measure(
     name="debiased-cka",
     title="CKA, debiased",
     meaning="Whether both spaces consider the same items similar; 0 on average for unrelated spaces.",
+    formula=(
+        r"\frac{\langle \tilde K, \tilde L \rangle}{\lVert \tilde K \rVert_F \, \lVert \tilde L \rVert_F}, \quad"
+        r" \tilde K_{i \ne j} = K_{ij} - \frac{k_i + k_j}{N - 2} + \frac{\sum_l k_l}{(N - 1)(N - 2)}, \quad k_i ="
+        r" \sum_{j \ne i} K_{ij}, \quad K = X X^\top"
+    ),
+    use="As a first choice: values are comparable over numbers of items and columns.",
     function=_debiased_cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     bounds=(-1.0, 1.0),
@@ -283,6 +298,12 @@ RBF_CKA = Measure(
     name="rbf-cka",
     title="CKA, Gaussian kernel",
     meaning="Whether both spaces have the same items close to each other; large distances hardly count.",
+    formula=(
+        r"\frac{\langle HKH, HLH \rangle}{\lVert HKH \rVert_F \, \lVert HLH \rVert_F}, \quad K_{ij} = \exp"
+        r" \frac{-\lVert x_i - x_j \rVert^2}{2 \sigma^2}, \quad \sigma = 0.8 \operatorname{median}_{i<j} \lVert x_i -"
+        r" x_j \rVert"
+    ),
+    use="Where outliers or a few directions of large variance decide linear CKA.",
     function=rbf_cka,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     rows=SAMPLED,

@@ -27,11 +27,20 @@ INVARIANCES: dict[Invariance, str] = {
 }
 """Meaning of each; they apply to one space alone, except ``rows``."""
 
+SYMBOLS: dict[str, str] = {
+    r"x_i, y_i": "row i of X (N × D) and of Y (N × E), the same item",
+    r"H = I - \tfrac{1}{N} 1 1^\top, \; \tilde X = HX": "centering; X with columns that sum to 0",
+    r"K, L": "the kernel matrix of X and the same of Y",
+    r"a, b": "distances or dissimilarities of the items in X and the same in Y",
+    r"\lVert \cdot \rVert_F, \; \lVert \cdot \rVert_*": "Frobenius norm; nuclear norm, the sum of the singular values",
+}
+"""Symbols that several formulas use."""
+
 _IMPLIED: dict[Invariance, frozenset[Invariance]] = {
     "orthogonal": frozenset({"permutation"}),
     "invertible": frozenset({"orthogonal", "scaling", "permutation"}),
 }
-_NOT_DATA = ("function", "halves", "library")
+_NOT_DATA = ("formula", "use", "function", "halves", "library")
 
 
 class Half(Protocol):
@@ -63,6 +72,10 @@ class Measure:
     """as in tables and figures"""
     meaning: str
     """one sentence"""
+    formula: str
+    """LaTeX, in the symbols of :data:`SYMBOLS`"""
+    use: str
+    """when to use it, one sentence"""
     function: Callable[[Any, Any], float]
     """X (N × D) and Y (N × E) to a number"""
     invariances: frozenset[Invariance]

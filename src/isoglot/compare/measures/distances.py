@@ -90,6 +90,11 @@ DISTANCE_CORRELATION = Measure(
     name="distance-correlation",
     title="Distance correlation",
     meaning="Whether items that are far apart in one space are far apart in the other.",
+    formula=(
+        r"\sqrt{\frac{\langle A, B \rangle}{\lVert A \rVert_F \, \lVert B \rVert_F}}, \quad A = H a H, \quad a_{ij} ="
+        r" \lVert x_i - x_j \rVert"
+    ),
+    use="Where the relation of the spaces may be nonlinear; not with few items and many columns.",
     function=distance_correlation,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     rows=DISTANCE_ROWS,

@@ -126,6 +126,11 @@ MUTUAL_KNN = Measure(
     name="mutual-knn",
     title="Mutual nearest neighbors",
     meaning="The share of an item's 10 nearest neighbors that are the same in both spaces.",
+    formula=(
+        r"\frac{1}{N} \sum_{i=1}^{N} \frac{\lvert \mathcal N_k^X(i) \cap \mathcal N_k^Y(i) \rvert}{k}, \quad k = 10,"
+        r" \quad \mathcal N_k = \text{nearest by cosine}"
+    ),
+    use="Where neighbors are what counts, as in retrieval; compare values at the same number of items only.",
     function=mutual_knn,
     invariances=unchanged_by("orthogonal", "scaling"),
     fewest=NEIGHBORS + 2,
@@ -180,6 +185,13 @@ SPECTRAL = Measure(
     name="spectral",
     title="Spectral distance",
     meaning="How far the graphs of nearest neighbors differ as graphs, whichever item is which.",
+    formula=(
+        r"\sum_{i=1}^{m} (\lambda_i - \mu_i)^2, \quad \lambda, \mu = \text{largest eigenvalues of the Laplacians of"
+        r" both graphs, } m \text{ with 90 \% of their sum}"
+    ),
+    use=(
+        "Without parallel items, to ask whether a map without supervision can work; not to tell which items correspond."
+    ),
     function=spectral_similarity,
     invariances=unchanged_by("orthogonal", "scaling"),
     kind="distance",

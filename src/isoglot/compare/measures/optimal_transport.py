@@ -70,6 +70,12 @@ GROMOV_WASSERSTEIN = Measure(
     name="gromov-wasserstein",
     title="Gromov-Wasserstein distance",
     meaning="How far the distances between items differ under the best matching of items that is found.",
+    formula=(
+        r"\min_{\pi} \sqrt{\frac{1}{N^2} \sum_{i,j} (a_{ij} - b_{\pi(i) \pi(j)})^2}, \quad a_{ij} = \frac{\lVert x_i -"
+        r" x_j \rVert}{\sqrt{\operatorname{mean}_{kl} \lVert x_k - x_l \rVert^2}}, \quad \pi = \text{permutation of"
+        " the items}"
+    ),
+    use="To ask whether two spaces are isometric whichever item is which; an upper bound, since the search is local.",
     function=gromov_wasserstein,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     kind="distance",

@@ -78,6 +78,10 @@ PROCRUSTES = Measure(
     name="procrustes",
     title="Procrustes angle",
     meaning="How far apart the spaces are in shape once one is turned onto the other, as an angle in radians.",
+    formula=(
+        r"\arccos \frac{\lVert \tilde X^\top \tilde Y \rVert_*}{\lVert \tilde X \rVert_F \, \lVert \tilde Y \rVert_F}"
+    ),
+    use="Where a metric is needed, for clustering or averaging spaces, or how well a rotation can align them.",
     function=procrustes_distance,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     kind="distance",

@@ -146,6 +146,11 @@ RSA = Measure(
     name="rsa",
     title="RSA",
     meaning="Whether both spaces rank the pairs of items alike, from the most similar to the most dissimilar.",
+    formula=(
+        r"\operatorname{corr}(\operatorname{rank} a, \operatorname{rank} b), \quad a_{ij} = 1 -"
+        r" \operatorname{corr}(x_i, x_j), \; i < j"
+    ),
+    use="Where only the order of similarities should count; usual in neuroscience.",
     function=rsa,
     invariances=unchanged_by("scaling", "permutation"),
     bounds=(-1.0, 1.0),

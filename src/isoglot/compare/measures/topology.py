@@ -126,6 +126,14 @@ RTD = Measure(
     name="rtd",
     title="Representation topology divergence",
     meaning="How long clusters and loops of one space last that the other does not have, over all scales.",
+    formula=(
+        r"\frac{\ell(a, b) + \ell(b, a)}{2}, \quad \ell(a, b) = \text{total length of the bars of } H_1 \text{ of the"
+        r" graph of } \min(a, b) \text{ relative to that of } a, \quad a_{ij} = \frac{\lVert x_i - x_j"
+        r" \rVert}{q_{0.9}}, \quad q_{0.9} = \text{0.9 quantile of the distances}"
+    ),
+    use=(
+        "To ask whether clusters and loops are the same at all scales; compare values at the same number of items only."
+    ),
     function=rtd,
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     kind="distance",
