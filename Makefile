@@ -6,6 +6,8 @@ TORCH_INDEX ?=
 VENV        := .venv
 BIN         := $(VENV)/bin
 JOBS        ?= auto
+EXTRAS      ?=
+PROSE       := README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs src benchmarks scripts
 
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
@@ -17,7 +19,7 @@ READER_CASES := $(if $(filter full,$(FUZZ)),100000,20000)
 CLI_CASES := $(if $(filter full,$(FUZZ)),10000,2000)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test docs lint types rooms tests proof bench format lock clean
+.PHONY: help demo test docs dist lint types rooms tests proof bench format lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -28,8 +30,8 @@ demo: $(VENV)/.run  ## install into .venv and run the demo
 
 test: lint types rooms tests  ## linters, types, import rules, tests
 
-lint: $(VENV)/.dev  ## ruff: style and docstrings
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+lint: $(VENV)/.dev  ## ruff: style and docstrings; codespell
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell $(PROSE)
 
 types: $(VENV)/.dev  ## mypy
 	@$(BIN)/mypy
@@ -44,6 +46,9 @@ docs: $(VENV)/.docs  ## the site, with executed tutorials, in docs/_build/html; 
 	@rm -rf docs/tutorials/emergence docs/tutorials/fixed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+dist:  ## build the sdist and the wheel, check them, install the wheel into clean environments (EXTRAS="hf report": with these, too)
+	@scripts/check_dist "$(PYTHON)" "$(TORCH_INDEX)" $(EXTRAS)
 
 proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers (FUZZ=full: all cases), damaged files
 	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases $(READER_CASES)" "fuzz.py cli --cases $(CLI_CASES)" \

@@ -3,8 +3,8 @@
     python benchmarks/scorers.py DATA    # every CoNLL-U file and every file of BIO columns (.tsv) below DATA
 
 Neither is part of isoglot; what is not installed (``pip install seqeval udtools``) is not asked. Predictions are the
-gold with errors: a share of the tags drawn anew, proper BIO or not, scored as they are and repaired; the best trees of
-noise with a number more for the gold head, and a share of the relations drawn anew. Any difference stops the program.
+gold with errors: a share of the tags resampled, proper BIO or not, scored as they are and repaired; the best trees of
+noise with a number more for the gold head, and a share of the relations resampled. Any difference stops the program.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isoglot.transfer.tasks.task import Parsed
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SHARES = (0.02, 0.2, 0.7)  # of tags and relations that are drawn anew
+SHARES = (0.02, 0.2, 0.7)  # of tags and relations that are resampled
 BONUS = (12.0, 5.0, 0.0)  # of gold heads over noise
 
 

@@ -40,6 +40,7 @@ def write_pages(docs: Path) -> None:
     """Write every generated page; one that has not changed is left alone, so that builds are quick."""
     made = [(f"reference/{name}", text) for name, text in pages()]
     made += [(f"project/{name.lower()}", root_page(docs.parent / f"{name}.md")) for name in ROOT_PAGES]
+    made.append(("project/licenses", licenses_page()))
     for name, text in made:
         path = docs / f"{name}.md"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -68,6 +69,45 @@ def root_page(path: Path) -> str:
         r"\]\((ARCHITECTURE|CONTRIBUTING|CHANGELOG|SECURITY)\.md", lambda found: f"]({found[1].lower()}.md", text
     )
     return re.sub(r"\]\(README\.md", "](../index.md", text)
+
+
+def licenses_page() -> str:
+    """Licenses of isoglot, of the files it bundles and of the libraries it imports, from their own metadata."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    from packaging.requirements import Requirement
+
+    def row(text: str) -> tuple[str, ...]:
+        need = Requirement(text)
+        extra = re.search(r"extra == ['\"](\w+)['\"]", str(need.marker or ""))
+        try:
+            found = metadata(need.name)
+        except PackageNotFoundError:
+            return need.name, extra[1] if extra else "always", "see its page on PyPI"
+        trove = [
+            line.rpartition(" :: ")[2] for line in found.get_all("Classifier", []) if line.startswith("License ::")
+        ]
+        said = (
+            found.get("License-Expression")
+            or ", ".join(trove)
+            or (found.get("License") or "").strip().partition("\n")[0]
+        )
+        return need.name, extra[1] if extra else "always", said[:60] or "see its page on PyPI"
+
+    needs = [text for text in metadata("isoglot").get_all("Requires-Dist", []) if not text.startswith("isoglot")]
+    rows = sorted({row(text) for text in needs}, key=lambda row: (row[1] != "always", row[1], row[0].lower()))
+    return "\n".join(
+        [
+            "# Licenses",
+            "",
+            "isoglot is under the Apache License 2.0. Two things are bundled with it: Vega and Vega-Lite, which draw the",
+            "figures of pages (BSD-3-Clause, `report/vega/LICENSE`), and the encoder isoglot-mini, whose training text is",
+            "listed in `NOTICE`. The libraries below are installed by pip, each under its own license.",
+            "",
+            table(("Library", "Installed", "License"), rows),
+            "",
+        ]
+    )
 
 
 def index(title: str, text: str, names: Iterable[str]) -> str:

@@ -173,3 +173,43 @@ def test_python_of_the_guide_runs() -> None:
     names: dict[str, Any] = {}
     exec("\n".join(PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8"))), names)  # noqa: S102
     assert names["neutral"].shape == (200, 384)
+
+
+NOT_OUR_WORDS = {  # what we do not write: what we write
+    r"colour|behaviour|favour|neighbour": "American spelling",
+    r"\b(?:un)?(?:normal|organ|general|token|optim|initial|summar|regular|penal|minim|maxim)is(?:e[ds]?|ing|ation)\b": "American spelling",
+    r"\bcentre|modelling|labelled|cancelled|learnt|licence|analysed|whilst": "American spelling",
+    r"numbers in a representation|vectors of its places": "hidden size, hidden states",
+    r"decay of the weights": "weight decay",
+    r"parts of a step|going over the text": "batch, step, epoch",
+    r"switching words": "code-switching",
+    r"how text is cut": "tokenizer, segmentation",
+    r"what was killed|\bgo on with": "checkpoint, resume",
+    r"how sure|drawn anew": "confidence interval, bootstrap",
+    r"processes that have met": "process group",
+    r"playing back|played back": "CUDA graph",
+    r"\bwill not do\b|there is no way|not to be had": "invalid, not supported, not found",
+    r"that comes? along": "bundled, built-in",
+    r"\bcame to\b": "name the result",
+}
+PROSE = [page for page in PAGES if page.name != "changelog.md"] + sorted((ROOT / "src").rglob("*.py"))
+
+
+def odd_words(text: str) -> list[str]:
+    return [
+        f"{found[0]!r}: {instead}"
+        for words, instead in NOT_OUR_WORDS.items()
+        for found in re.finditer(words, text, re.IGNORECASE)
+    ]
+
+
+def test_prose_uses_standard_terms() -> None:
+    assert odd_words("Normalised colours, drawn anew") == [
+        "'colour': American spelling",
+        "'Normalised': American spelling",
+        "'drawn anew': confidence interval, bootstrap",
+    ]
+    wrong = {
+        page.relative_to(ROOT).as_posix(): odd for page in PROSE if (odd := odd_words(page.read_text(encoding="utf-8")))
+    }
+    assert wrong == {}

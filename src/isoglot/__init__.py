@@ -27,6 +27,6 @@ if TYPE_CHECKING:
     from isoglot.steer.token_translation import translate as translate
     from isoglot.vocab.vocabulary import Vocabulary as Vocabulary
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

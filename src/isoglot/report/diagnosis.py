@@ -408,7 +408,7 @@ def _method(checkup: Checkup) -> Section:
         f"Maps, strongest directions and probes are fitted on {folds - 1} of {folds} parts of the sentences and tested "
         f"on the other. Means that are removed are {checkup.estimates.means_in_words}; CSLS neighborhoods are "
         f"{checkup.estimates.neighborhoods_in_words}. "
-        "Intervals hold 95 % of the figures that come out when the sentences are drawn anew; differences are paired. "
+        "Intervals hold 95 % of the figures of bootstrap samples of the sentences; differences are paired. "
         + (
             "The best layer is chosen on one half of the sentences and scored on the other, both ways. "
             if checkup.best.chosen_apart

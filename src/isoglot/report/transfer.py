@@ -216,7 +216,7 @@ def _gain(rows: list[ShiftedTest]) -> float:
 
 
 def _points(found: ShiftOutcome, code: str, layer: int) -> list[tuple[float, float]]:
-    """Alphas with what they came to, from the lowest; 0 is among them."""
+    """Alphas with their scores, from the lowest; 0 is among them."""
     rows = [row for row in found.rows if (row.language, row.layer) == (code, layer)]
     tried = {alpha: score for row in rows for alpha, score in row.tried.items()}
     tested = {0.0: found.baselines[code].scores.main} | {row.alpha: row.test.scores.main for row in rows}

@@ -69,7 +69,7 @@ Segment = Annotated[
     typer.Option(
         "--segment",
         rich_help_panel=INPUT,
-        help="How text is cut into words. Default: auto, which suits the language; blanks where links are given: they "
+        help="Word segmentation. Default: auto, which suits the language; blanks where links are given: they "
         "count words.",
     ),
 ]

@@ -221,7 +221,7 @@ def _config(recipe: str | None, budget: str | None, plan: str | None, settings: 
 def _add(
     new: NewLanguage, config: dict[str, Any], out: Path, resume: bool, stop: Stop, device: str, output: Output
 ) -> None:
-    """Add a language and show what it came to."""
+    """Add a language and show the result."""
     with output.resumable(out):
         options = {"resume": resume, "stop": stop, "device": device, "progress": output.progress, "say": output.remark}
         done = new.run(config, out, output, **options)

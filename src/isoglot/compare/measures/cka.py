@@ -45,7 +45,7 @@ SAMPLED = 5000  # rows for measures that need items × items: 200 MB per matrix
 
 _VANISHED = 1e-13  # of ‖K‖²: only the rounding of a difference of sums is left
 _VANISHED_EACH = 1e-24  # the same where every entry is known by itself
-_CANCELLED = 1e-14  # of |x|² + |y|²: a distance that is only rounding
+_ROUNDING = 1e-14  # of |x|² + |y|²: a distance that is only rounding
 
 Space = Literal["features", "items"]
 NumberT = TypeVar("NumberT", float, torch.Tensor)
@@ -223,7 +223,7 @@ def squared_distances(X_ND: torch.Tensor) -> torch.Tensor:
     squares_N = X_ND.square().sum(dim=1)
     sizes_NN = squares_N[:, None] + squares_N
     distances_NN = torch.addmm(sizes_NN, X_ND, X_ND.T, alpha=-2)
-    distances_NN.masked_fill_(distances_NN < sizes_NN.mul_(_CANCELLED), 0)
+    distances_NN.masked_fill_(distances_NN < sizes_NN.mul_(_ROUNDING), 0)
     return distances_NN.fill_diagonal_(0)
 
 

@@ -194,7 +194,7 @@ class ChinesePhrases(Grammar):
         return THIRD["m" if pronoun.of is None else self.sex(pronoun.of)][pronoun.plural]
 
     def add_name(self, sentence: Sentence, name: Name, words: list[str]) -> int:
-        """Append a name; the parts of a person's hang on the first, those of an organisation's on the last, a noun."""
+        """Append a name; the parts of a person's hang on the first, those of an organization's on the last, a noun."""
         kind = self.world.names[name.name].kind
         unit = name.unit * 8
         start = len(sentence.words) + 1

@@ -61,7 +61,7 @@ class French(FrenchPhrases):
     # --- the whole sentence ---
 
     def render(self, meaning: Meaning, wording: Wording = PLAIN) -> Sentence:
-        """The meaning as a French sentence; elision and contraction come last, when all neighbours are known."""
+        """The meaning as a French sentence; elision and contraction come last, when all neighbors are known."""
         sentence = super().render(meaning, wording)
         words = sentence.words
         first = words[0]
