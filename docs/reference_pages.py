@@ -95,7 +95,8 @@ def licenses_page() -> str:
         return need.name, extra[1] if extra else "always", said[:60] or "see its page on PyPI"
 
     needs = [text for text in metadata("isoglot").get_all("Requires-Dist", []) if not text.startswith("isoglot")]
-    rows = sorted({row(text) for text in needs}, key=lambda row: (row[1] != "always", row[1], row[0].lower()))
+    users = [found for found in map(row, needs) if found[1] not in {"dev", "docs"}]
+    rows = sorted(set(users), key=lambda row: (row[1] != "always", row[1], row[0].lower()))
     return "\n".join(
         [
             "# Licenses",
