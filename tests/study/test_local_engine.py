@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from isoglot.core.errors import StorageError
 from isoglot.core.progress import SILENT, LineProgress
 from isoglot.study import step_owner, store
 from isoglot.study.engines import ClusterOptions, RunOptions, run_study
-from isoglot.study.engines.local import run_local, run_step
+from isoglot.study.engines.local import _places, run_local, run_step
 from isoglot.study.engines.slurm import PAUSED
 from isoglot.study.step_owner import StepTakenError, owned, owner_of
 from tests.errors import raises
@@ -266,3 +267,15 @@ def _is_alive(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+@pytest.mark.parametrize(("workers", "threads", "expected"), [(2, None, "5"), (2, 3, "3"), (None, None, None)])
+def test_workers_that_share_a_gpu_share_the_cores(
+    workers: int | None, threads: int | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isoglot.core.devices.choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 16)
+    places = _places(RunOptions(workers=workers), threads)
+    assert [device for device, _ in places] == ["cuda"] * (workers or 1) + ["cpu"]
+    assert {environment.get("OMP_NUM_THREADS") for _, environment in places} == {expected}

@@ -349,10 +349,17 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         groups = [",".join(names[at : at + options.gpus]) for at in range(0, len(names), options.gpus)]
         groups = [group for group in groups if len(group.split(",")) == options.gpus]
         count = options.workers or len(groups)
-        places = [("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)]}) for number in range(count)]
-        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": ""})]
+        environment = _threads(threads, count + 1 if count > 1 else 1)
+        places = [
+            ("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)], **environment}) for number in range(count)
+        ]
+        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": "", **environment})]
     count = options.workers or 1
-    if threads is None and count > 1:
-        threads = max(1, (os.cpu_count() or 1) // count)
-    environment = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
-    return [(options.device, environment)] * count
+    return [(options.device, _threads(threads, count))] * count
+
+
+def _threads(threads: int | None, workers: int) -> dict[str, str]:
+    """The environment that gives a worker its CPU threads: its share of the cores, unless the scale has a number."""
+    if threads is None and workers > 1:
+        threads = max(1, (os.cpu_count() or 1) // workers)
+    return {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
