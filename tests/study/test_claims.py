@@ -471,6 +471,13 @@ def test_another_run_differs_where_it_differs_by_more_than_its_interval():
         against(file | {"version": 99}, other)
 
 
+def test_a_claim_that_was_not_run_is_not_compared():
+    numbers = measured(holding("liu2020"))
+    file = expected(numbers, verify(numbers, "liu2020"))
+    file["verdicts"]["L4"] = "not run"
+    assert against(file, numbers, verify(numbers, "liu2020")) == []
+
+
 def test_numbers_without_intervals_must_be_equal():
     file = expected([Number("fertility", 1.25)])
     assert against(file, [Number("fertility", 1.25)]) == []

@@ -145,15 +145,17 @@ class Cluster:
 
 @verb(app, "list", example="study list")
 def list_(*, output: Output) -> None:
-    """List the recipes and the scales."""
+    """List the recipes, the scales, and the expected numbers that study verify --against can compare with."""
     from isoglot.core.table import Table
     from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
+    from isoglot.study.tables.results import expected_names
 
     recipes = {name: load_study(name)[1].title for name in study_names()}
     scales = {name: load_scale(name).meaning for name in scale_names()}
     rows = [["recipe", *one] for one in recipes.items()] + [["scale", *one] for one in scales.items()]
+    rows += [["expected", name, f"numbers of results/{name} in the repository"] for name in expected_names()]
     shown = Table.from_cells(["", "name", "what it is"], rows, align="l")
-    output.result({"recipes": recipes, "scales": scales}, shown)
+    output.result({"recipes": recipes, "scales": scales, "expected": expected_names()}, shown)
 
 
 @verb(app, "plan", example="study plan table1 --text en=en.txt --text de=de.txt --scale hour")
@@ -256,8 +258,12 @@ def verify(
     *,
     study: StudyArgument,
     against: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also: what differs from these numbers beyond its interval?"),
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Also: what differs from these numbers beyond its interval? Those of isoglot study list, or a file of "
+            "study expected.",
+        ),
     ] = None,
     output: Output,
 ) -> None:

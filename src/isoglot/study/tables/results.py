@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.errors import ConfigError
-from isoglot.core.files import read_json
+from isoglot.core.artifact import stored_json
+from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
@@ -259,8 +259,22 @@ def study_expected(study: Study) -> dict[str, Any]:
     return expected(study.numbers(), verdicts, hashes=hashes)
 
 
-def study_differences(study: Study, verdicts: Sequence[Verdict], path: Path) -> list[Difference]:
-    """Compare a study with a file of :func:`study_expected`: differences beyond the intervals.
+EXPECTED = Path(__file__).parents[1] / "expected"
+"""Numbers of our own studies, ``NAME.json.zst``: what :func:`study_expected` says of ``results/NAME``."""
+
+
+def expected_names() -> list[str]:
+    """Names of the expected numbers in the package."""
+    return sorted(path.name.removesuffix(".json.zst") for path in EXPECTED.glob("*.json.zst"))
+
+
+def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | Path) -> list[Difference]:
+    """Compare a study with expected numbers: differences beyond the intervals.
+
+    Args:
+        study: The study.
+        verdicts: Its verdicts.
+        source: A name of :func:`expected_names`, or a file of :func:`study_expected`.
 
     Raises:
         InputError: The file is of another format.
@@ -268,7 +282,12 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], path: Path) -> 
     """
     from isoglot.study.claims import against
 
-    return against(read_json(path), study.numbers(), verdicts)
+    names = expected_names()
+    if str(source) not in names and not Path(source).exists():
+        remedy = f"name one, or one of the package: {', '.join(names)}"
+        raise StorageError("no such file of expected numbers", remedy, "not-found", file=source)
+    path = EXPECTED / f"{source}.json" if str(source) in names else source
+    return against(stored_json(path), study.numbers(), verdicts)
 
 
 def difference_table(differences: Sequence[Difference]) -> Table:

@@ -1,0 +1,41 @@
+"""Expected numbers in the package: those of the studies in results/, found by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isoglot.core.artifact import stored_json
+from isoglot.study.study import Study
+from isoglot.study.tables.results import EXPECTED, expected_names, study_differences, study_expected, study_verdicts
+from tests.errors import raises
+
+RESULTS = Path(__file__).parents[2] / "results"
+PUBLISHED = [name for name in expected_names() if (RESULTS / name).exists()]
+published = pytest.mark.skipif(not RESULTS.exists(), reason="the published studies are in the repository alone")
+
+
+def test_there_are_expected_numbers_by_name():
+    assert "wu2020-en-de" in expected_names()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_they_are_those_of_the_published_study(name: str) -> None:
+    study = Study.open(RESULTS / name)
+    shipped = stored_json(EXPECTED / f"{name}.json")
+    assert shipped["numbers"] == study_expected(study)["numbers"]
+    assert study_differences(study, study_verdicts(study), name) == []
+
+
+@published
+def test_another_budget_is_told_apart():
+    study = Study.open(RESULTS / "wu2020-en-de-2B")
+    found = {one.what for one in study_differences(study, [], "wu2020-en-de") if one.kind == "number"}
+    assert any(what.startswith("ner (") for what in found), "ten points of F1 are beyond the interval"
+
+
+@published
+def test_an_unknown_name_says_which_there_are():
+    with raises("storage.not-found", "wu2020-en-de"):
+        study_differences(Study.open(RESULTS / "wu2020-en-de"), [], "wu2021")
