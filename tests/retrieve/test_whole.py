@@ -28,17 +28,20 @@ def test_equals_the_blocked_search(sizes, different, k, method, direction, seed)
     chance = np.random.default_rng(seed)
     X, Y = (chance.normal(size=(rows, 7))[chance.integers(min(different, rows), size=rows)] for rows in sizes)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean")
-    small, blocked = PairSearch(X_ND, Y_MD, neighborhood=5), PairSearch(X_ND, Y_MD, neighborhood=5, most=0)
+    searches = [PairSearch(X_ND, Y_MD, neighborhood=5, **how) for how in ({}, {"asked_only": True}, {"most": 0})]
     asked = torch.arange(sizes[0 if direction == "forward" else 1] - 1, -1, -2)
     for some in (None, asked):
-        one, other = (rules.best(method, direction, k, some) for rules in (small, blocked))
-        torch.testing.assert_close(one.scores_NK, other.scores_NK, rtol=1e-6, atol=1e-6)
-        if different >= max(sizes):  # among duplicates a last bit may decide
-            assert torch.equal(one.indices_NK, other.indices_NK)
+        *found, blocked = (rules.best(method, direction, k, some) for rules in searches)
+        for one in found:
+            torch.testing.assert_close(one.scores_NK, blocked.scores_NK, rtol=1e-6, atol=1e-6)
+            if different >= max(sizes):  # among duplicates a last bit may decide
+                assert torch.equal(one.indices_NK, blocked.indices_NK)
     rows, columns = sizes if direction == "forward" else sizes[::-1]
-    pairs_P2 = torch.stack([torch.arange(rows), torch.arange(rows) % columns], dim=1)
-    if different >= max(sizes):
-        assert torch.equal(small.ranks(method, direction, pairs_P2), blocked.ranks(method, direction, pairs_P2))
+    for chosen in (torch.arange(rows), torch.arange(rows)[::2]):
+        pairs_P2 = torch.stack([chosen, chosen % columns], dim=1)
+        *ranks, expected = (rules.ranks(method, direction, pairs_P2) for rules in searches)
+        if different >= max(sizes):
+            assert all(torch.equal(each, expected) for each in ranks)
 
 
 def test_the_lower_of_equal_rows_comes_first():

@@ -283,7 +283,12 @@ class _Search:
         for view in seen:
             X_ND, Y_MD = paired_rows(view.X, view.Y, unit=unit, device=device)
             rules = PairSearch(
-                X_ND, Y_MD, neighborhood=config.neighborhood, sharpness=config.sharpness, progress=progress
+                X_ND,
+                Y_MD,
+                neighborhood=config.neighborhood,
+                sharpness=config.sharpness,
+                asked_only=set(config.methods) <= {"cosine", "euclidean"},
+                progress=progress,
             )
             self.parts += [(rules, part, self._apart(rules, view, part) if unit else None) for part in view.parts]
 

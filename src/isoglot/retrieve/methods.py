@@ -208,6 +208,7 @@ class PairSearch:
         neighborhood: Number of neighbors r is the mean over.
         sharpness: Factor in the exponent of the inverted softmax.
         most: Largest score matrix that is stored; a larger one is computed in blocks, with the same results.
+        asked_only: Compute cosines of the queries that are asked for alone, because no other method will need the rest.
         progress: Progress in rows.
     """
 
@@ -219,6 +220,7 @@ class PairSearch:
         neighborhood: int = NEIGHBORHOOD,
         sharpness: float = SHARPNESS,
         most: int = DENSE,
+        asked_only: bool = False,
         progress: Progress = SILENT,
     ) -> None:
         self.X_ND, self.Y_MD = X_ND, Y_MD
@@ -230,6 +232,8 @@ class PairSearch:
         self._both: tuple[TopK, TopK] | None = None
         self._masses: tuple[torch.Tensor, torch.Tensor] | None = None
         self._apart: NeighborhoodPool | None = None
+        self._asked_only = asked_only
+        self._asked: tuple[Direction, torch.Tensor, torch.Tensor] | None = None
 
     def apart(self, apart: NeighborhoodPool | None) -> PairSearch:
         """The same search with neighborhoods of candidates from other rows than the queries."""
@@ -241,6 +245,8 @@ class PairSearch:
         """The ``k`` best answers to every query, or to some."""
         queries_ND, answers_MD = self._sides(direction)
         if self._is_small:
+            if method == "cosine" and self._asked_only and asked_Q is not None:
+                return dense_top(self._cosines(direction, asked_Q), k)
             if method == "cosine" and 1 < k <= self.neighborhood:  # a single neighbor needs no sorting
                 top = self._tops[0 if direction == "forward" else 1]
                 indices_NK, scores_NK = top.indices_NK[:, :k], top.scores_NK[:, :k]
@@ -254,6 +260,9 @@ class PairSearch:
 
     def ranks(self, method: Method, direction: Direction, pairs_P2: torch.Tensor) -> torch.Tensor:
         """For each pair of a query and an answer, the rank of the answer among all, from 1."""
+        if self._is_small and method == "cosine" and self._asked_only:
+            rows_U, places_P = pairs_P2[:, 0].unique(return_inverse=True)
+            return dense_ranks(self._cosines(direction, rows_U), torch.stack([places_P, pairs_P2[:, 1]], dim=1))
         if self._is_small:
             return dense_ranks(self._scores(method, direction), pairs_P2)
         return ranks(*self._sides(direction), pairs_P2, self.rule(method, direction), progress=self.progress)
@@ -314,6 +323,14 @@ class PairSearch:
 
     def _sides(self, direction: Direction) -> tuple[torch.Tensor, torch.Tensor]:
         return (self.X_ND, self.Y_MD) if direction == "forward" else (self.Y_MD, self.X_ND)
+
+    def _cosines(self, direction: Direction, asked_Q: torch.Tensor) -> torch.Tensor:
+        """Cosines of some queries and all answers, float32; the last ones are cached."""
+        if self._asked is None or self._asked[0] != direction or not torch.equal(self._asked[1], asked_Q):
+            queries_ND, answers_MD = self._sides(direction)
+            scores_QM = dense_scores(dense_products(queries_ND[asked_Q], answers_MD), ScoringRule())
+            self._asked = direction, asked_Q, scores_QM
+        return self._asked[2]
 
     def _scores(self, method: Method, direction: Direction) -> torch.Tensor:
         """All scores, where the matrix is stored; the last one is cached."""

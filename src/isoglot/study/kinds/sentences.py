@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 _FOLDS = 5
+_KEPT = 2**29
+"""Bytes of an encoder's vectors over training that are kept for the next step of the worker, which wants them, too."""
 
 
 def retrieve(work: Work) -> list[Number]:
@@ -146,13 +148,25 @@ def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate
     from isoglot.represent import extract
 
     languages = step_languages(work)
-    one, other, _ = sentence_pairs(work, languages)
+    one, other, items = sentence_pairs(work, languages)
     moments = work.inputs["encoder"] / MOMENTS
     folders = sorted(moments.iterdir()) if moments.exists() else [work.inputs["encoder"] / ENCODER]
+    of = work.inputs["encoder"], languages, items
+    kept: dict[Any, Any] = work.cached("vectors over training", dict)
+    if kept.get("of") != of:
+        kept.clear()
+        kept["of"] = of
     with work.progress.task(name, total=len(folders), unit="moments") as task:
         for folder in folders:
-            encoder = load_encoder(folder, device=work.device)
-            X, Y = (extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True))
+            sides = kept.get(folder)
+            if sides is None:
+                encoder = load_encoder(folder, device=work.device)
+                sides = [
+                    extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True)
+                ]
+                if len(folders) * sum(side[layer].nbytes for side in sides for layer in side.layers) <= _KEPT:
+                    kept[folder] = sides
+            X, Y = sides
             tokens = int(folder.name) * work.settings["tokens_per_step"] if moments.exists() else 0
             for layer in X.layers:
                 at: dict[str, Coordinate] = {"language": languages[1], "layer": layer, "depth": X.layers[-1]}
