@@ -331,6 +331,20 @@ def test_report_writes_a_page_into_the_folder_and_opens_it(
     assert "study.json" in refused.err
 
 
+def test_a_study_is_one_file_if_asked(study: Study, isoglot, tmp_path: Path) -> None:
+    assert isoglot("report", str(study.out), "--out", str(tmp_path / "one"), "--one-file").code == 0
+    assert [path.name for path in (tmp_path / "one").iterdir() if path.suffix != ".json"] == ["index.html"]
+    page = (tmp_path / "one" / "index.html").read_text(encoding="utf-8")
+    assert 'src="vega.js"' not in page
+    assert "vega" in page
+    assert "download>" not in page, "no links to files that are not there"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "index.html").write_text("<html></html>")
+    refused = isoglot("report", str(tmp_path / "other"), "--one-file")
+    assert refused.code == 2
+    assert "one file" in refused.err
+
+
 # --- data ---
 
 

@@ -139,13 +139,17 @@ class Page:
                 found[f"{TABLES}/{name}.parquet"] = table.parquet()
         return found
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: Path, *, one_file: bool = False) -> list[Path]:
         """Write all files into a folder, and return their paths, that of the page first.
+
+        Args:
+            folder: The folder.
+            one_file: Write the page alone, with the script in it, to be sent or published.
 
         Raises:
             StorageError: A file cannot be written.
         """
-        return write_files(folder, self.files())
+        return write_files(folder, {PAGE: self.html(inline=True)} if one_file else self.files())
 
     def _repr_html_(self) -> str:
         """A page within a page, for notebooks."""

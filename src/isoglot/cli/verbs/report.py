@@ -43,6 +43,9 @@ def report(
     ],
     out: OptionalOut = None,
     drawing: FigureOptions,
+    one_file: Annotated[
+        bool, typer.Option("--one-file", help="Write the page of a study as one file, to be sent or published.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     output: Output,
 ) -> None:
@@ -55,7 +58,7 @@ def report(
     from isoglot.report.rendering import render_folder
 
     style = Style(width=drawing.width, font_size=drawing.font_size, titles=drawing.titles)
-    path = _page(folders, out)
+    path = _page(folders, out, one_file=one_file)
     files = [] if drawing.figures is None else list(render_folder(path.parent, drawing.figures, style))
     record_outputs(path.parent, files)
     drawn = [str(one) for one in files]
@@ -67,7 +70,7 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
-def _page(folders: Sequence[Path], out: Path | None) -> Path:
+def _page(folders: Sequence[Path], out: Path | None, *, one_file: bool = False) -> Path:
     """Write the page of studies, or find that of another result."""
     from isoglot.core.errors import ConfigError
     from isoglot.report.page import PAGE
@@ -76,20 +79,22 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
 
     first = folders[0]
     if len(folders) == 1 and (first / PAGE).is_file() and not (first / "study.json").is_file():
+        if one_file:
+            raise ConfigError(f"{first} has the page of another command", "only studies are written as one file", "conflicting-options")
         return first / PAGE
     studies = [Study.open(folder) for folder in folders]
     if len(studies) == 1:
-        return write_page(studies[0], out)
+        return write_page(studies[0], out, one_file=one_file)
     if out is None:
         raise ConfigError("the page of several studies needs a folder", "name it: --out DIR", "missing-option")
-    return studies_page(studies, facts=page_facts()).write(out)[0]
+    return studies_page(studies, facts=page_facts()).write(out, one_file=one_file)[0]
 
 
-def write_page(study: Study, out: Path | None = None) -> Path:
+def write_page(study: Study, out: Path | None = None, *, one_file: bool = False) -> Path:
     """Write the page of a study with its files, and return its path."""
     from isoglot.report.study import study_page
 
-    return study_page(study, facts=page_facts()).write(study.out if out is None else out)[0]
+    return study_page(study, facts=page_facts()).write(study.out if out is None else out, one_file=one_file)[0]
 
 
 def finish_study(study: Study, result: RunResult, output: Output) -> None:
