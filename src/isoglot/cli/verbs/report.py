@@ -80,7 +80,11 @@ def _page(folders: Sequence[Path], out: Path | None, *, one_file: bool = False) 
     first = folders[0]
     if len(folders) == 1 and (first / PAGE).is_file() and not (first / "study.json").is_file():
         if one_file:
-            raise ConfigError(f"{first} has the page of another command", "only studies are written as one file", "conflicting-options")
+            raise ConfigError(
+                f"{first} has the page of another command",
+                "only studies are written as one file",
+                "conflicting-options",
+            )
         return first / PAGE
     studies = [Study.open(folder) for folder in folders]
     if len(studies) == 1:
