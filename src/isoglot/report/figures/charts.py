@@ -223,7 +223,7 @@ def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> di
     elif own:
         rest = iter(list(COLORS) * (len(names) // len(COLORS) + 1))
         color["range"] = [own.get(one) or next(rest) for one in names]
-    dashes = [list(DASHES[0 if ordered else at % len(DASHES)]) for at in range(len(names))]
+    dashes = [list(DASHES[0 if ordered else _around(at, len(DASHES))]) for at in range(len(names))]
     return {
         "color": {"field": "s", "type": "nominal", "scale": color, "legend": None},
         "strokeDash": {"field": "s", "type": "nominal", "scale": {"domain": domain, "range": dashes}, "legend": None},
@@ -631,7 +631,7 @@ def scatter(
         layers.append({"mark": {"type": "rule", "opacity": 0.35}, "encoding": {**ends, "y2": {"field": "y"}}})
     tips = [_tip("s", "point"), _tip("x", x, kind="quantitative"), _tip("y", y, kind="quantitative")]
     layers += _labeled_points(place_x, place_y, tips)
-    scale = {"domain": names, "range": (list(SHAPES) * (len(names) // len(SHAPES) + 1))[: len(names)]}
+    scale = {"domain": names, "range": [SHAPES[_around(at, len(SHAPES))] for at in range(len(names))]}
     spec = {
         "data": {"values": rows},
         "height": height,
@@ -721,6 +721,11 @@ def _with_interval(value: float, low: float | None, high: float | None) -> str:
 
 def _finite(value: float | None) -> bool:
     return value is not None and isfinite(value)
+
+
+def _around(at: int, length: int) -> int:
+    """A place in a cycle that moves on by one with every round of colors, so that a color comes with another sign."""
+    return (at + at // len(COLORS)) % length
 
 
 def _shades(count: int, ramp: Sequence[str]) -> list[str]:
