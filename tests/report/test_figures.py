@@ -99,6 +99,17 @@ def test_names_of_levels_stand_among_those_of_lines_where_these_are_at_the_ends(
     assert "level_names" in names[80]
 
 
+def test_names_do_not_overlap_in_a_low_figure() -> None:
+    curve = [Line(name=f"layer {at}", points=[(0, 0.0), (1, 0.9 + at / 100)]) for at in range(9)]
+    spec = lines(curve, name="lines", title="t", x="x", y="y", levels={"chance": 0.95}).titled()
+    for width, font_size in ((317.0, 12.0), (317.0, 16.0), (720.0, 12.0)):
+        made = styled(spec, width=width, font_size=font_size)
+        rows = [row for layer in made["layer"] if "labels" in layer.get("name", "") for row in layer["data"]["values"]]
+        assert len(rows) == 10
+        places = sorted(row["y"] * made["height"] for row in rows)
+        assert min(b - a for a, b in itertools.pairwise(places)) > 1.1 * font_size
+
+
 def test_ordered_lines_are_seen_on_dark_ground() -> None:
     def lightness(color: str) -> int:
         return sum(int(color[at : at + 2], 16) for at in (1, 3, 5))

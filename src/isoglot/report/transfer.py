@@ -24,9 +24,9 @@ _SCORES = {"f1": "F1 of names, %", "las": "labeled attachment (LAS), %", "accura
 # --- a task ---
 
 _CHOSEN: dict[SelectionRule, str] = {
-    "source dev": "chosen on the dev set of the language it learned from",
-    "oracle": "chosen on the test language's own dev set (not zero-shot)",
-    "averaged": "weights of the best epochs averaged",
+    "source dev": "best on the dev set it learned with",
+    "oracle": "best on its own dev set (not zero-shot)",
+    "averaged": "the best epochs averaged",
 }
 
 

@@ -278,8 +278,8 @@ def _end_labels(
         [(high - value) / (high - low) * height for _, value in [*ends, *levels.items()]], 4, height - 4, _GAP
     )
     data = [
-        {"s": visible(name), "y": high - place / height * (high - low)}
-        for name, place in zip([*(name for name, _ in ends), *levels], places, strict=True)
+        {"s": visible(name), "y": high - place / height * (high - low), "end": end}
+        for (name, end), place in zip([*ends, *levels.items()], places, strict=True)
     ]
     text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
     at = {"x": {"value": "width"}, "y": {"field": "y", "type": "quantitative", "scale": scale}, "text": {"field": "s"}}
@@ -783,6 +783,23 @@ def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list
     for number, at in enumerate(order):
         places[at] = max(top, min(level[number], last)) + number * gap
     return places
+
+
+def respaced(spec: dict[str, Any], font_size: float) -> None:
+    """Move the names at the ends of lines apart again, in a figure that is lower, or has larger letters, than planned.
+
+    A figure that is too low for them grows.
+    """
+    gap = _GAP * font_size / 12
+    layers = [layer for layer in spec.get("layer", ()) if layer.get("name") in ("labels", "labels_levels")]
+    rows = [row for layer in layers for row in layer.get("data", {}).get("values", ()) if "end" in row]
+    if not rows or not isinstance(spec.get("height"), int):
+        return
+    spec["height"] = height = max(spec["height"], ceil(len(rows) * gap))
+    low, high = layers[0]["encoding"]["y"]["scale"]["domain"]
+    places = spread([(high - row["end"]) / (high - low) * height for row in rows], 4, height - 4, gap)
+    for row, place in zip(rows, places, strict=True):
+        row["y"] = high - place / height * (high - low)
 
 
 def chosen(items: Sequence[int], most: int) -> list[int]:
