@@ -73,6 +73,10 @@ def test_files_a_folder_and_new_text(isoglot, model, tmp_path: Path):
     assert result.code == 0
     assert "en dev" in result.out
     assert "Use it: isoglot transfer predict" in result.out
+    page = (out / "index.html").read_text()
+    assert "NER, learned in en" in page
+    assert all((out / "figures" / f"{name}.vl.json").is_file() for name in ("scores", "training"))
+    assert {"index.html", "vega.js"} <= {Path(name).name for name in read_json(out / "run.json")["outputs"]}
     record = read_json(out / "run.json")
     assert record["status"] == "finished"
     assert len(record["inputs"]) > 3

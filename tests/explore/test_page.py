@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -69,6 +70,19 @@ def page_at(browser: Any, address: str, **options: Any):
     assert problems == []
 
 
+def saved_figure(page: Any, folder: Path) -> ElementTree.Element:
+    with page.expect_download() as saved:
+        page.click("#save-figure")
+    saved.value.save_as(folder / "saved.svg")
+    return ElementTree.parse(folder / "saved.svg").getroot()  # noqa: S314 - made here
+
+
+def texts_of(svg: ElementTree.Element) -> list[str]:
+    assert svg.tag.endswith("}svg")
+    assert "var(" not in ElementTree.tostring(svg, encoding="unicode")
+    return [each.text or "" for each in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
 def test_used_as_a_person_would(browser, tmp_path):
     with served() as (address, _), page_at(browser, address, viewport={"width": 1280, "height": 900}) as page:
         page.wait_for_selector("#turn-tokens .token", timeout=60_000)
@@ -83,12 +97,14 @@ def test_used_as_a_person_would(browser, tmp_path):
         expect(page.locator("#turn-tokens")).to_contain_text("Regierung", timeout=20_000)
         page.hover("#turn-tokens .token:nth-child(2)")
         assert page.locator("#turn-candidates li").count() == 5
+        assert "Regierung" in texts_of(saved_figure(page, tmp_path))
         page.fill("#turn-text", HOSTILE)
         expect(page.locator("#turn-tokens .token").nth(10)).to_be_visible(timeout=20_000)
         assert page.evaluate("window.hacked") is None
         page.click("#tab-lens")
         page.wait_for_selector("#lens-table td")
         assert page.locator("#lens-table tr").count() == 10
+        assert len(texts_of(saved_figure(page, tmp_path))) > 80
         page.click("#tab-space")
         page.wait_for_selector("#space-plot circle", timeout=120_000)
         assert page.locator("#space-plot circle").count() == 500
@@ -98,19 +114,17 @@ def test_used_as_a_person_would(browser, tmp_path):
         page.click("#space-space button:has-text('centered')")
         page.locator("#space-plot circle").first.dispatch_event("click")
         assert page.locator("#space-point p").count() == 5
-        with page.expect_download() as saved:
-            page.click("#save-figure")
-        saved.value.save_as(tmp_path / "space.svg")
-        assert (tmp_path / "space.svg").read_text().startswith("<svg")
+        assert {"en", "de", "zh"} <= set(texts_of(saved_figure(page, tmp_path)))
         page.click("#tab-compare")
         page.wait_for_selector("#compare-plot rect", timeout=120_000)
         page.locator("#compare-plot rect").nth(40).click()
         page.wait_for_selector("#compare-cell li", timeout=60_000)
+        title = page.inner_text("#compare-cell h2")
         assert page.evaluate("window.hacked") is None
         link = page.url
-        with page_at(browser, link) as again:  # a link restores the view
-            again.wait_for_selector("#compare-plot rect", timeout=120_000)
-            assert again.locator("#compare").is_visible()
+        with page_at(browser, link) as again:  # a link restores the view, and the cell
+            again.wait_for_selector("#compare-cell li", timeout=120_000)
+            assert again.inner_text("#compare-cell h2") == title
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -155,4 +169,6 @@ def test_an_exported_page_needs_no_server(browser, mini, tmp_path: Path):
         page.click("#space-space button:has-text('mapped')")
         page.click("#tab-compare")
         page.wait_for_selector("#compare-plot rect")
+        page.locator("#compare-plot rect").nth(40).click()
+        assert page.locator("#compare-cell li").count() == 10
         assert page.locator("[data-view=turn]").is_hidden()

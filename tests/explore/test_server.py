@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -11,7 +12,16 @@ from urllib.parse import unquote
 import pytest
 
 import isoglot
-from isoglot.explore.server import LARGEST_BODY, REQUESTS_A_SECOND, NewestFirst, RateLimit, SupersededError, make_app
+from isoglot.explore.server import (
+    LARGEST_BODY,
+    REQUESTS_A_SECOND,
+    NewestFirst,
+    RateLimit,
+    SupersededError,
+    make_app,
+    serve,
+)
+from tests.errors import raises
 
 pytest.importorskip("starlette")
 
@@ -132,6 +142,21 @@ def test_bad_requests_get_one_line(app, body, status):
 def test_unpaired_surrogates_come_back(app):
     found = send(app, "POST", "/api/turn", content=b'{"text": "a \\ud83d b", "source": "en"}')
     assert found.status_code in (200, 422)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "nosuch.invalid"])  # noqa: S104 - refused
+def test_addresses_that_cannot_be_used(mini, host):
+    with raises("config.invalid-value", host):
+        serve([mini], host=host, port=0, token=TOKEN, ready=pytest.fail)
+
+
+def test_a_port_that_is_taken(mini):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with raises("config.invalid-value", str(port)):
+            serve([mini], host="127.0.0.1", port=port, token=TOKEN, ready=pytest.fail)
 
 
 def test_no_such_view(app):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from isoglot.explore import requests
 from isoglot.explore.requests import CellRequest, CompareRequest, LensRequest, SpaceRequest, TurnRequest
 from isoglot.explore.views import (
     ExploredModel,
+    all_cells,
     behind_cell,
     compare,
     in_space,
@@ -25,6 +28,7 @@ from isoglot.explore.views import (
     projected,
     rotation_between,
 )
+from isoglot.languages.builtin import builtin_pairs
 from isoglot.steer import LEACE
 from tests.errors import raises
 
@@ -134,15 +138,15 @@ def test_centering_helps_where_languages_are_apart():
     }
     share = {}
     for space in ("raw", "centered"):
-        changed, _ = in_space(rows, space)
-        share[space] = (nearest_rows(changed["en"], changed["de"]) == np.arange(40)).mean()
+        seen = in_space(rows, space)
+        share[space] = (seen.nearest("en", "de") == np.arange(40)).mean()
     assert share["centered"] > share["raw"]
 
 
 def test_a_map_is_learned_outside_of_the_fold():
     chance = np.random.default_rng(1)
     rows = {"en": chance.normal(size=(20, 30)), "de": chance.normal(size=(20, 30))}
-    changed, _ = in_space(rows, "mapped")
+    changed = in_space(rows, "mapped").rows
     assert (nearest_rows(changed["de"], changed["en"]) == np.arange(20)).mean() < 0.5  # noise has no map
 
 
@@ -169,8 +173,8 @@ def test_a_projection_is_pca_up_to_rotation_and_scale():
 
 def test_the_grid_is_that_of_cka(mini):
     found = compare(mini, mini, CompareRequest(sentences=25, language="en", other_language="de"))
-    texts = mini._set(mini.languages, 25)
-    X, Y = (mini._vectors(texts[code], code) for code in ("en", "de"))
+    english, german = zip(*builtin_pairs(("en", "de"), 25), strict=True)
+    X, Y = mini._vectors(english, "en"), mini._vectors(german, "de")
     assert found["grid"][3][7] == pytest.approx(isoglot.cka(X[3], Y[7], debiased=True), abs=1e-4)
     assert np.shape(found["grid"]) == (9, 9)
 
@@ -183,6 +187,58 @@ def test_behind_a_cell_of_a_layer_with_itself_all_agree(mini):
     asked = CellRequest(sentences=20, layer=5, other_layer=5, language="en", other_language="en")
     found = behind_cell(mini, mini, asked)
     assert [row["agreement"] for row in found["least"]] == [1.0] * 5
+
+
+def test_every_cell_of_a_page_without_a_server_has_the_same_sentences(mini):
+    asked = CellRequest(sentences=20, layer=5, other_layer=2)
+    found, cells = behind_cell(mini, mini, asked), all_cells(mini, mini, CompareRequest(sentences=20))
+    for kind, rows in zip(("most", "least"), cells["cells"][5][2], strict=True):
+        assert found[kind] == [
+            {"texts": [side[row] for side in cells["texts"]], "agreement": agreement} for row, agreement in rows
+        ]
+
+
+# --- commands: pasted into a shell, they compute what is seen ---
+
+
+def pasted(isoglot, command: str, *more: str) -> Any:
+    name, *words = shlex.split(command)
+    assert name == "isoglot"
+    place = words.index("--") if "--" in words else len(words)
+    found = isoglot(*words[:place], "--json", "--quiet", *more, *words[place:])
+    assert found.code == 0, found.err
+    return json.loads(found.out)
+
+
+@pytest.mark.parametrize(
+    ("text", "alpha", "method"),
+    [
+        (SENTENCE, 2.5, "mean"),
+        ("-1 'or' \"$HOME\" `ls`; --debug", -1.5, "norm-matched"),
+        ("It's 1 € & more.", 0.5, "mean"),
+    ],
+)
+def test_the_command_of_a_turned_sentence(mini, isoglot, text, alpha, method):
+    found = turned(mini, text=text, targets=[{"language": "de", "alpha": alpha}], layer=7, method=method)
+    assert pasted(isoglot, found["command"])["sentences"][0]["outputs"][0]["text"] == found["output"]
+
+
+@pytest.mark.parametrize("space", ["raw", "centered"])
+def test_the_command_of_the_space(mini, isoglot, space):
+    found = mini.space(SpaceRequest(languages=["en", "de"], sentences=40, space=space))
+    (pair,) = pasted(isoglot, found["command"], "--pairs", "none", "--resamples", "10")["pairs"]
+    for layer in pair["layers"]:
+        shares = {one["direction"]: one["p@1"]["value"] for one in layer["scores"]}
+        precision = found["layers"][layer["layer"]]["precision"]
+        assert shares == {"forward": precision["en-de"], "backward": precision["de-en"]}
+    assert mini.space(SpaceRequest(languages=["en", "de"], sentences=20, space="mapped"))["command"] is None
+
+
+def test_the_command_of_two_models(mini, isoglot):
+    found = compare(mini, mini, CompareRequest(sentences=30, language="de", other_language="en"))
+    made = pasted(isoglot, found["command"], "--draws", "20", "--floor", "none")
+    assert made["grid"]["debiased"] == pytest.approx(np.array(found["grid"]), abs=1e-4)
+    assert compare(mini, mini, CompareRequest(sentences=20, language="en", other_language="en"))["command"] is None
 
 
 def test_work_that_nobody_waits_for_ends(mini):

@@ -85,6 +85,42 @@ def test_names_stand_at_the_ends_of_lines_or_in_a_legend() -> None:
     assert "labels" in json.dumps(spec)  # the figure itself is not changed
 
 
+def test_names_of_levels_stand_among_those_of_lines_where_these_are_at_the_ends() -> None:
+    curve = [Line(name=name, points=[(0, 0.0), (1, 1.0)]) for name in ("one", "two")]
+    spec = lines(curve, name="lines", title="t", x="x", y="y", levels={"chance": 0.99}).spec
+    places = [
+        row["y"] for layer in spec["layer"] if "labels" in layer.get("name", "") for row in layer["data"]["values"]
+    ]
+    assert len(places) == 3
+    assert min(abs(one - other) for one, other in itertools.combinations(places, 2)) > 0.04
+    names = {width: {layer.get("name") for layer in fitted(spec, width)["layer"]} for width in (700, 80)}
+    assert {"labels", "labels_levels"} < names[700]
+    assert "level_names" not in names[700]
+    assert "level_names" in names[80]
+
+
+def test_names_do_not_overlap_in_a_low_figure() -> None:
+    curve = [Line(name=f"layer {at}", points=[(0, 0.0), (1, 0.9 + at / 100)]) for at in range(9)]
+    spec = lines(curve, name="lines", title="t", x="x", y="y", levels={"chance": 0.95}).titled()
+    for width, font_size in ((317.0, 12.0), (317.0, 16.0), (720.0, 12.0)):
+        made = styled(spec, width=width, font_size=font_size)
+        rows = [row for layer in made["layer"] if "labels" in layer.get("name", "") for row in layer["data"]["values"]]
+        assert len(rows) == 10
+        places = sorted(row["y"] * made["height"] for row in rows)
+        assert min(b - a for a, b in itertools.pairwise(places)) > 1.1 * font_size
+
+
+def test_ordered_lines_are_seen_on_dark_ground() -> None:
+    def lightness(color: str) -> int:
+        return sum(int(color[at : at + 2], 16) for at in (1, 3, 5))
+
+    spec = every_figure()["ordered"].spec
+    light, dark = spec["encoding"]["color"]["scale"]["range"], spec["usermeta"]["isoglot"]["dark"]
+    assert max(map(lightness, light)) < 3 * 200
+    assert min(map(lightness, dark)) > 3 * 110
+    assert list(map(lightness, light)) == sorted(map(lightness, light), reverse=True)
+
+
 def test_numbers_in_cells_are_dropped_where_they_do_not_fit() -> None:
     grid = heat_map([*"abc"], [str(at) for at in range(12)], [[0.5] * 12] * 3, name="h", title="t", x="x", y="y")
     assert "numbers" in [layer.get("name") for layer in fitted(grid.spec, 900)["layer"]]

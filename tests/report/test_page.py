@@ -15,6 +15,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.table import Column, Table
 from isoglot.report import page as page_module
 from isoglot.report.demo import lead, thumbnail_page, wilson
+from isoglot.report.figures import Line, lines
+from isoglot.report.figures.theme import COLORS
 from isoglot.report.page import Filtered, Folded, Page, Section, Side
 from isoglot.study.demo.thumbnail import ArmResult, Moment
 from tests.report.test_figures import HOSTILE, every_figure
@@ -115,6 +117,24 @@ def test_tables_are_sorted_filtered_and_unfolded(look: Callable[..., Any]) -> No
     )[:24]  # folded after sorting: the first of the new order
     page.locator(".filtered input").fill("a 1, 1 [")  # both, wherever they stand in the order
     assert sorted(rows.locator("visible=true").all_inner_texts()) == ["a 1\t1 [0, 9]", "a 15\t1 [0, 9]"]
+
+
+def test_colors_of_the_scheme_and_codes_on_one_line(look: Callable[..., Any]) -> None:
+    drawn = [Line(name=name, points=[(0, at), (1, 2)], color=color) for at, (name, color) in
+             enumerate({"own": COLORS[0], "grey": "#8a8a8a"}.items())]  # fmt: skip
+    table = Table.from_rows([{"pair": "en-de", "value": {"value": 1.0, "low": -0.5, "high": 2.0}}])
+    figure = lines(drawn, name="own", title="t", x="x", y="y")
+    page = Page(
+        title="Retrieval (en-de): a long-winded title", lead="", sections=[Section(title="S", body=[figure, table])]
+    )
+    for scheme, ink in (("light", "rgb(0, 114, 178)"), ("dark", "rgb(78, 168, 222)")):
+        found = look(page, 1280, scheme)
+        found.drawn()
+        strokes = "[...document.querySelectorAll('.figure .mark-line path')].map(one => getComputedStyle(one).stroke)"
+        assert ink in found.page.evaluate(strokes)
+    assert found.page.locator("h1 .whole").all_inner_texts() == ["en-de"]
+    assert found.page.locator(".interval").first.inner_text() == "[-0.5, 2]"
+    assert found.page.inner_text("h1") == page.title
 
 
 def test_tooltips_and_sliders(look: Callable[..., Any]) -> None:

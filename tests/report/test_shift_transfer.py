@@ -37,10 +37,8 @@ def outcome(codes: list[str], shifts: list[tuple[int, float, int]], *, dev: bool
 def texts(figure: Figure) -> dict[str, list[str]]:
     names = [row["level"] for layer in figure.spec["layer"][:1] for row in layer["data"]["values"]]
     names += dict.fromkeys(row["s"] for row in figure.spec["data"]["values"])
-    x, y = (
-        figure.spec["encoding"]["x"]["axis"]["title"],
-        figure.spec["layer"][-1 - (len(names) > 2)]["encoding"]["y"]["title"],
-    )
+    (y,) = {layer["encoding"]["y"]["title"] for layer in figure.spec["layer"] if "title" in layer["encoding"]["y"]}
+    x = figure.spec["encoding"]["x"]["axis"]["title"]
     return {"name": names, "axis": [x, y], "note": [figure.caption], "title": [figure.title]}
 
 

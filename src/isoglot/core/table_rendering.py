@@ -105,7 +105,8 @@ def render_html(table: Table) -> str:
     notes = "".join(
         f"<p class='notes'>{f'<sup>{mark}</sup> ' if mark else ''}{_html(note)}</p>" for mark, note in _notes(table)
     )
-    head = f"<thead>{_html_head(table, kinds)}</thead>"
+    named = any(title for title, _ in _heads(table))
+    head = f"<thead>{_html_head(table, kinds)}</thead>" if named else ""
     return f"<div class='scroll' tabindex='0'><table>{caption}{head}{''.join(bodies)}</table></div>{notes}"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.progress import SILENT
 from isoglot.explore.requests import CompareRequest, Space, SpaceRequest
 from isoglot.explore.server import PAGE
-from isoglot.explore.views import compare
+from isoglot.explore.views import all_cells, compare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,8 @@ def static_page(models: Sequence[ExploredModel], *, sentences: int = 100, progre
             data["space"][space] = models[0].space(SpaceRequest(space=space, sentences=sentences))
             task.advance(1)
         for number, model in enumerate(models):
-            data["compare"].append(compare(models[0], model, CompareRequest(other=number, sentences=sentences)))
+            asked = CompareRequest(other=number, sentences=sentences)
+            data["compare"].append(compare(models[0], model, asked) | {"behind": all_cells(models[0], model, asked)})
             task.advance(1)
     page = (PAGE / "index.html").read_text(encoding="utf-8")
     style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("explore.css", "explore.js"))

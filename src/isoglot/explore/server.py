@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from isoglot.core.errors import IsoglotError, cut
+from isoglot.core.errors import ConfigError, IsoglotError, cut
 from isoglot.core.optional import import_part
 from isoglot.explore import requests
 from isoglot.explore.views import behind_cell, compare
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, MutableMapping, Sequence
 
     from isoglot.explore.views import Check, ExploredModel
@@ -233,8 +234,6 @@ async def _body(request: Any) -> bytes | None:  # noqa: ANN401 - Starlette's req
 
 
 def _check_models(asked: BaseModel, models: Sequence[ExploredModel]) -> None:
-    from isoglot.core.errors import ConfigError
-
     for name in ("model", "other"):
         if getattr(asked, name, 0) >= len(models):
             raise ConfigError(f"no model {getattr(asked, name)}", "choose another", "unknown-name")
@@ -250,6 +249,35 @@ def _escaped(value: Any) -> bytes:  # noqa: ANN401 - whatever JSON can hold
     return json.dumps(value, allow_nan=False).encode()
 
 
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ConfigError: The port is taken, or the address is not one of this machine.
+    """
+    import socket
+
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - refused
+        raise ConfigError(
+            f"{host or 'an empty address'} stands for all addresses, and requests have to name the one they are for",
+            "give one address of this machine",
+            "invalid-value",
+        )
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(128)  # so that a browser that comes before the first answer waits
+    except OSError as error:
+        listening.close()
+        raise ConfigError(
+            f"cannot listen at {host}:{port}: {error.strerror}",
+            "choose another port, 0 for any that is free, or another address of this machine",
+            "invalid-value",
+        ) from error
+    return listening
+
+
 def serve(models: Sequence[ExploredModel], *, host: str, port: int, token: str, ready: Callable[[str], None]) -> None:
     """Serve until interrupted.
 
@@ -261,16 +289,10 @@ def serve(models: Sequence[ExploredModel], *, host: str, port: int, token: str, 
         ready: Called with the address of the page once the port is taken.
 
     Raises:
-        OSError: The port is not free.
+        ConfigError: The address or the port cannot be used.
     """
-    import socket
-
     uvicorn = import_part("uvicorn")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((host, port))
-    listening.listen(128)  # so that a browser that comes before the first answer waits
+    listening = _listening(host, port)
     port = listening.getsockname()[1]
     name = f"[{host}]" if ":" in host else host
     hosts = {f"{name}:{port}"} | ({f"localhost:{port}"} if host in ("127.0.0.1", "::1") else set())

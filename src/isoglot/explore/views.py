@@ -22,6 +22,8 @@ import torch
 
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.language_codes import language_code
+from isoglot.retrieve.estimates import FOLDS, fold_numbers
+from isoglot.retrieve.gold import Gold
 
 if TYPE_CHECKING:
     from isoglot.explore.requests import (
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
 Check = Callable[[], None]
 CANDIDATES = 5
 """Tokens shown for a position."""
-FOLDS = 5
-"""Means and maps of a sentence come from the sentences outside of its fold."""
 KEPT_TEXTS = 32
 EXTREMES = 5
 """Sentences on which two layers agree most, and least, behind a cell."""
@@ -296,9 +296,10 @@ class ExploredModel:
         if len(targets) != 1 or request.method not in ("mean", "norm-matched", "transport"):
             return None
         ((target, alpha),) = targets
-        words = ["isoglot", "steer", "translate", request.text, "--from", source, "--to", target]
+        words = ["isoglot", "steer", "translate", "--from", source, "--to", target]
         words += ["--alpha", f"{alpha:g}", "--layer", str(layer), "--model", self.name]
-        return shlex.join([*words, *(["--kind", request.method] if request.method != "mean" else [])])
+        words += ["--kind", request.method] if request.method != "mean" else []
+        return shlex.join([*words, "--", request.text])
 
     # --- many sentences ---
 
@@ -322,12 +323,10 @@ class ExploredModel:
         for layer in range(self.encoder.depth + 1):
             check()
             rows = {code: vectors[code][layer] for code in codes}
-            changed, change = in_space(rows, request.space)
-            extra_ND = [change(code, found[layer]) for (code, _), found in zip(own, added, strict=True)]
-            before = projected(np.concatenate([*changed.values(), *extra_ND]), request.projection, before)
-            found = {
-                f"{one}-{other}": nearest_rows(changed[one], changed[other]) for one, other in permutations(codes, 2)
-            }
+            seen = in_space(rows, request.space)
+            extra_ND = [seen.take(code, found[layer]) for (code, _), found in zip(own, added, strict=True)]
+            before = projected(np.concatenate([*seen.rows.values(), *extra_ND]), request.projection, before)
+            found = {f"{one}-{other}": seen.nearest(one, other) for one, other in permutations(codes, 2)}
             layers.append(
                 {
                     "points": np.round(before, 4).tolist(),
@@ -343,21 +342,21 @@ class ExploredModel:
             "texts": {code: list(texts[code]) for code in codes},
             "own": [{"language": code, "text": each.text} for code, each in own],
             "layers": layers,
-            "command": shlex.join(["isoglot", "retrieve", "sentences", self.name, "--langs", ",".join(codes)]),
+            "command": self._space_command(request, codes),
         }
 
-    def sentence_vectors(
-        self, language: str | None, sentences: int, check: Check
-    ) -> tuple[str, tuple[str, ...], dict[int, np.ndarray]]:
-        """Return a language, its built-in sentences and their vectors in every layer."""
-        code = self._language(language) if language else self.languages[0]
-        texts = self._set(self._with_first(code), sentences)[code]
-        check()
-        return code, texts, self._vectors(texts, code)
+    def _space_command(self, request: SpaceRequest, codes: Sequence[str]) -> str | None:
+        """Return the command that scores the same sentences, the first language with each other; None if mapped."""
+        if request.space == "mapped":
+            return None
+        center = "mean" if request.space == "centered" else "none"
+        words = ["isoglot", "retrieve", "sentences", self.name, "--langs", ",".join(codes)]
+        words += ["--sentences", str(request.sentences), "--layers", "all", "--method", "cosine", "--center", center]
+        return shlex.join(words)
 
-    def _with_first(self, code: str) -> tuple[str, ...]:
-        """Return all languages, so that every view has the same sentences."""
-        return self.languages if code in self.languages else (*self.languages, code)
+    def vectors(self, texts: tuple[str, ...], language: str) -> dict[int, np.ndarray]:
+        """Return the vectors of sentences in every layer."""
+        return self._vectors(texts, language)
 
     def _builtin(self, codes: tuple[str, ...], sentences: int) -> dict[str, tuple[str, ...]]:
         from isoglot.compare.parallel_sentences import builtin_set
@@ -396,10 +395,25 @@ def compare(
     grid = []
     for layer in range(one.encoder.depth + 1):
         check()
-        grid.append([round(cka(sides[0][2][layer], rows_ND, debiased=True), 4) for rows_ND in sides[1][2].values()])
-    languages = [code for code, _, _ in sides]
-    command = ["isoglot", "compare", "grid", one.name, other.name, "--langs", ",".join(languages)]
-    return {"grid": grid, "languages": languages, "models": [one.name, other.name], "command": shlex.join(command)}
+        rows_ND = sides[0].layers[layer]
+        grid.append([round(cka(rows_ND, other_ND, debiased=True), 4) for other_ND in sides[1].layers.values()])
+    languages = [side.language for side in sides]
+    return {
+        "grid": grid,
+        "languages": languages,
+        "models": [one.name, other.name],
+        "sentences": request.sentences,
+        "command": _compare_command(one, other, languages, request.sentences),
+    }
+
+
+def _compare_command(one: ExploredModel, other: ExploredModel, languages: Sequence[str], sentences: int) -> str | None:
+    """Return the command that computes the same; None where both sides read the same sentences."""
+    if languages[0] == languages[1]:
+        return None
+    words = ["isoglot", "compare", "models", one.name, *([] if one is other else [other.name])]
+    words += ["--langs", ",".join(languages), "--sentences", str(sentences), "--measure", "debiased-cka"]
+    return shlex.join(words)
 
 
 def behind_cell(
@@ -414,54 +428,134 @@ def behind_cell(
     """
     one._check_layer(request.layer)
     other._check_layer(request.other_layer)
-    sides = _sides(one, other, request, check)
+    first, second = _sides(one, other, request, check)
+    agreement_N = agreements(first.layers[request.layer], second.layers[request.other_layer])
+
+    def rows(chosen: np.ndarray) -> list[dict[str, Any]]:
+        return [
+            {"texts": [first.texts[row], second.texts[row]], "agreement": round(float(agreement_N[row]), 3)}
+            for row in chosen
+        ]
+
+    most, least = extremes(agreement_N)
+    return {"most": rows(most), "least": rows(least)}
+
+
+def all_cells(one: ExploredModel, other: ExploredModel, request: CompareRequest) -> dict[str, Any]:
+    """Return what is behind every cell as rows of the sentences, for a page without a server."""
+    first, second = _sides(one, other, request, _nothing)
+
+    def cell(X_ND: np.ndarray, Y_ND: np.ndarray) -> list[list[list[float]]]:
+        agreement_N = agreements(X_ND, Y_ND)
+        return [[[int(row), round(float(agreement_N[row]), 3)] for row in chosen] for chosen in extremes(agreement_N)]
+
+    return {
+        "texts": [list(first.texts), list(second.texts)],
+        "cells": [[cell(X_ND, Y_ND) for Y_ND in second.layers.values()] for X_ND in first.layers.values()],
+    }
+
+
+def agreements(X_ND: np.ndarray, Y_ND: np.ndarray) -> np.ndarray:
+    """Return for each row the correlation of its similarities to all other rows of X with those to the rows of Y."""
     grams = []
-    for (_, _, layers), number in zip(sides, (request.layer, request.other_layer), strict=True):
-        centered_ND = layers[number] - layers[number].mean(axis=0)
+    for rows_ND in (X_ND, Y_ND):
+        centered_ND = rows_ND - rows_ND.mean(axis=0)
         gram_NN = centered_ND @ centered_ND.T
         np.fill_diagonal(gram_NN, 0.0)
         gram_NN -= gram_NN.sum(axis=1, keepdims=True) / (len(gram_NN) - 1)
         np.fill_diagonal(gram_NN, 0.0)
         grams.append(gram_NN)
     norms_N = np.sqrt((grams[0] ** 2).sum(axis=1) * (grams[1] ** 2).sum(axis=1))
-    agreement_N = (grams[0] * grams[1]).sum(axis=1) / np.maximum(norms_N, np.finfo(float).tiny)
+    found: np.ndarray = (grams[0] * grams[1]).sum(axis=1) / np.maximum(norms_N, np.finfo(float).tiny)
+    return found
+
+
+def extremes(agreement_N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that agree most, and least."""
     order_N = np.argsort(-agreement_N, kind="stable")
-    (_, first, _), (_, second, _) = sides
-
-    def rows(chosen: np.ndarray) -> list[dict[str, Any]]:
-        return [{"texts": [first[row], second[row]], "agreement": round(float(agreement_N[row]), 3)} for row in chosen]
-
-    return {"most": rows(order_N[:EXTREMES]), "least": rows(order_N[::-1][:EXTREMES])}
+    return order_N[:EXTREMES], order_N[::-1][:EXTREMES]
 
 
-def _sides(
-    one: ExploredModel, other: ExploredModel, request: CompareRequest, check: Check
-) -> list[tuple[str, tuple[str, ...], dict[int, np.ndarray]]]:
-    language, second = request.language, request.other_language
-    if second is None and one is other and len(one.languages) > 1:
-        second = next(code for code in one.languages if code != (language or one.languages[0]))
-    return [
-        one.sentence_vectors(language, request.sentences, check),
-        other.sentence_vectors(second or language, request.sentences, check),
-    ]
+@dataclass(frozen=True)
+class _Side:
+    """One side of a comparison: a language, its sentences and their vectors in every layer."""
+
+    language: str
+    texts: tuple[str, ...]
+    layers: dict[int, np.ndarray]
+
+
+def _sides(one: ExploredModel, other: ExploredModel, request: CompareRequest, check: Check) -> list[_Side]:
+    first = one._language(request.language or one.languages[0])
+    second = request.other_language
+    if second is None:
+        alone = one is other and len(one.languages) > 1
+        second = next(code for code in one.languages if code != first) if alone else first
+    codes = first, other._language(second)
+    sides = []
+    for model, code, texts in zip((one, other), codes, _sentences(codes, request.sentences), strict=True):
+        check()
+        sides.append(_Side(code, texts, model.vectors(texts, code)))
+    return sides
+
+
+@lru_cache(maxsize=8)
+def _sentences(codes: tuple[str, str], count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return built-in sentences of two languages that say the same; for one language, the same on both sides.
+
+    They are those of ``isoglot compare models``. The first side is the same for every second language.
+    """
+    from isoglot.languages.builtin import builtin_pairs
+
+    first, second = codes
+    if first == second:
+        second = next(code for code in ("en", "de") if code != first.partition("-")[0])
+    pairs = builtin_pairs((first, second), count)
+    texts = tuple(pair[0] for pair in pairs)
+    return texts, texts if codes[0] == codes[1] else tuple(pair[1] for pair in pairs)
 
 
 # --- rows in a space ---
 
 
-def in_space(
-    rows: dict[str, np.ndarray], space: Space
-) -> tuple[dict[str, np.ndarray], Callable[[str, np.ndarray], np.ndarray]]:
-    """Return the rows of each language in a space, and what takes further rows there.
+@dataclass(frozen=True)
+class InSpace:
+    """Rows of every language in a space.
 
-    What a space learns, means and maps, comes for each row from the rows outside of its fold; for further rows from
-    all rows.
+    Attributes:
+        folds: Queries of a fold, and all rows as what the other folds say about the space takes them there.
+        take: Takes further rows of a language there, by what all rows say.
     """
-    if space == "raw":
-        return rows, lambda _, more_ND: more_ND
+
+    folds: list[tuple[np.ndarray, dict[str, np.ndarray]]]
+    take: Callable[[str, np.ndarray], np.ndarray]
+
+    @property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Every row by what the rows outside of its fold say."""
+        found = {code: np.empty_like(rows_ND) for code, rows_ND in self.folds[0][1].items()}
+        for chosen_N, changed in self.folds:
+            for code, rows_ND in changed.items():
+                found[code][chosen_N] = rows_ND[chosen_N]
+        return found
+
+    def nearest(self, one: str, other: str) -> np.ndarray:
+        """The nearest row of one language to every row of another; both are taken there by the query's fold."""
+        found_N = np.empty(len(self.folds[0][0]), dtype=int)
+        for chosen_N, changed in self.folds:
+            found_N[chosen_N] = nearest_rows(changed[one][chosen_N], changed[other])
+        return found_N
+
+
+def in_space(rows: dict[str, np.ndarray], space: Space) -> InSpace:
+    """Take rows to a space, whose means and maps come for the rows of each fold from those outside of it.
+
+    The folds are those of ``isoglot retrieve sentences``.
+    """
     first = next(iter(rows))
     count = len(rows[first])
-    fold_N = np.arange(count) % FOLDS
+    if space == "raw":
+        return InSpace([(np.ones(count, dtype=bool), rows)], lambda _, more_ND: more_ND)
 
     def learned(code: str, chosen_N: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         mean_D = rows[code][chosen_N].mean(axis=0)
@@ -472,13 +566,12 @@ def in_space(
         )
         return lambda more_ND: (more_ND - mean_D) @ rotation_DD
 
-    changed = {}
-    for code, rows_ND in rows.items():
-        changed[code] = np.empty_like(rows_ND)
-        for fold in range(FOLDS):
-            changed[code][fold_N == fold] = learned(code, fold_N != fold)(rows_ND[fold_N == fold])
+    same = Gold.from_pairs([(row, row) for row in range(count)])
+    fold_N, _ = fold_numbers(same, count, count, FOLDS, seed=0)
+    parts = [fold_N == fold for fold in range(int(fold_N.max()) + 1)]
+    folds = [(part_N, {code: learned(code, ~part_N)(rows_ND) for code, rows_ND in rows.items()}) for part_N in parts]
     everything_N = np.ones(count, dtype=bool)
-    return changed, lambda code, more_ND: learned(code, everything_N)(more_ND)
+    return InSpace(folds, lambda code, more_ND: learned(code, everything_N)(more_ND))
 
 
 def rotation_between(X_ND: np.ndarray, Y_ND: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
@@ -26,16 +27,18 @@ def fix_result(found: FixedModel) -> Rendering:
     said, tables = findings(found), fix_tables(found)
     page = Page(
         title=f"A fix for {found.model}",
-        lead=said[0],
+        lead=said[0][:1].upper() + said[0][1:],
         sections=[
             Section(title="What to know", body=list(said[1:])),
             *(Section(title=name, body=[table]) for name, table in tables.items()),
         ],
-        facts=list(found.remarks),
     )
     shown = [part for name, table in tables.items() for part in (Text(f"\n{name}"), table)]
     return Rendering(
-        found.as_dict() | {"findings": said}, Group(*map(Text, said), *shown), lambda _: page.files(), found.remarks
+        found.as_dict() | {"findings": said},
+        Group(*map(Text, said), *shown),
+        lambda foot: replace(page, facts=[*found.remarks, *foot]).files(),
+        found.remarks,
     )
 
 

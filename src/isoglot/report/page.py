@@ -18,7 +18,7 @@ from isoglot.core.errors import ConfigError, nearest_name, shown, visible
 from isoglot.core.files import as_json, write_files
 from isoglot.core.table import Table
 from isoglot.report.figures.charts import Figure
-from isoglot.report.figures.theme import RAMP, config
+from isoglot.report.figures.theme import COLORS, RAMP, config
 from isoglot.report.rendering import SPECS, SUFFIX
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PAGE, SCRIPT, TABLES = "index.html", "vega.js", "tables"
 _HERE = Path(__file__).parent
+_FEW_COLUMNS = 6
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,9 @@ def _templates() -> Environment:
     made.globals |= {
         "style": markup((_HERE / "templates" / "style.css").read_text("utf-8")),
         "code": markup((_HERE / "templates" / "page.js").read_text("utf-8")),
-        "theme": _script_json({"config": config(pages=True), "ramp": RAMP}),
+        "theme": _script_json({"config": config(pages=True), "ramp": RAMP, "colors": COLORS}),
         "kind_of": _kind_of,
+        "three": _three,
         "ident": id,
         "spec_of": lambda figure: _script_json({"description": visible(figure.title), **figure.spec}),
         "table_of": lambda table: markup(table.html()),
@@ -222,6 +224,12 @@ def _kind_of(block: Block) -> str:
     if hasattr(block, "__html__"):
         return "html"
     return "text" if isinstance(block, str) else type(block).__name__.lower()
+
+
+def _three(figures: Sequence[Figure]) -> bool:
+    """Whether figures are three heat maps of so few columns that they stand in one row."""
+    columns = [figure.spec["usermeta"]["isoglot"].get("columns", 99) for figure in figures]
+    return len(columns) == 3 and max(columns) <= _FEW_COLUMNS
 
 
 def _script_json(value: Any) -> Markup:  # noqa: ANN401 - whatever JSON can hold

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, InputError, MissingPartError, nearest_name, shown
 from isoglot.core.files import as_json, read_json, writable_folder, write_bytes
 from isoglot.core.optional import import_part
+from isoglot.report.figures.charts import respaced
 from isoglot.report.figures.theme import LETTER, config, fitted
 
 if TYPE_CHECKING:
@@ -71,12 +72,13 @@ def styled(
     made["config"] = config(font_size=font_size)
     if isinstance(made.get("height"), int):
         made["height"] = round(made["height"] * min(1.0, max(0.5, width / 600)))
+        respaced(made, font_size)
     for holder in (made, made.get("spec", {})):
         if isinstance(step := holder.get("height"), dict):
             holder["height"] = {"step": round(step["step"] * font_size / 12, 1)}
     title = made.pop("title", None)
     if titles and isinstance(title, dict):
-        wide = made.get("width") or width
+        wide = (made.get("width") or width) - 4 * font_size  # titles begin where the axis does
         made["title"] = {
             "text": _wrapped(title["text"], wide, 1.3 * font_size * 1.06),
             "subtitle": _wrapped(title.get("subtitle", ""), wide, font_size),

@@ -166,7 +166,7 @@ EXAMPLES = 2
 _MAPS: tuple[tuple[Score, str, str], ...] = (
     ("convert_rate", "convert rate", ".2f"),
     ("bleu", "BLEU-1", ".1f"),
-    ("headline", "headline", ".2f"),
+    ("headline", "headline", ".3f"),
 )
 _CAPTIONS: dict[str, str] = {
     "convert_rate": "Tokens that only the target has, among those that not both languages have.",
@@ -371,7 +371,7 @@ def _over_alpha(sweeps: Sequence[Sweep]) -> list[Section]:
         ways = [sweep for sweep in sweeps if sweep.has(score) and len(sweep.alphas) > 1]
         if ways:
             drawn = [_alpha_lines(sweep, score, up) for sweep in ways]
-            words = "A line for each layer, the darker the higher."
+            words = "A line for each layer: the higher, the more it stands out from the ground."
             found.append(Section(title=title, body=[words, Side(drawn) if len(drawn) > 1 else drawn[0]]))
     return found
 

@@ -12,13 +12,93 @@ from isoglot.report.page import Page, Section
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoglot.transfer.experiment import Outcome
     from isoglot.transfer.map_protocol import MapTransfer
+    from isoglot.transfer.scoring.evaluation import SelectionRule
     from isoglot.transfer.shift_protocol import ShiftedTest, ShiftOutcome
     from isoglot.vocab.anchors import AnchorReport, PairAnchors
 
-# --- a map between two models ---
+_SCORES = {"f1": "F1 of names, %", "las": "labeled attachment (LAS), %", "accuracy": "accuracy, %"}
 
-_SCORES = {"f1": "F1 of names, %", "las": "labeled attachment (LAS), %", "accuracy": "right, %"}
+
+# --- a task ---
+
+_CHOSEN: dict[SelectionRule, str] = {
+    "source dev": "best on the dev set it learned with",
+    "oracle": "best on its own dev set (not zero-shot)",
+    "averaged": "the best epochs averaged",
+}
+
+
+def outcome_page(done: Outcome, *, facts: Sequence[str] = ()) -> Page:
+    """The page of a task: its score in every test language, and how training went.
+
+    Args:
+        done: What was measured.
+        facts: Lines for its foot.
+    """
+    found, task = outcome_finding(done), done.task.upper() if len(done.task) < 4 else done.task.capitalize()
+    training = _training_figure(done)
+    return Page(
+        title=f"{task}, learned in {' and '.join(done.languages)}",
+        lead=f"{found}. {done.learned.finding()}",
+        sections=[
+            Section(title=found, body=[_scores_figure(done), _scores_table(done)]),
+            Section(title=training.title, body=[training]),
+        ],
+        facts=facts,
+    )
+
+
+def _scores_figure(done: Outcome) -> Figure:
+    rows = [line.facts() for line in done.lines]
+    return bars(
+        [
+            Bar(group=row["language"], kind=_CHOSEN[row["way"]], value=row["score"], low=row["low"], high=row["high"])
+            for row in rows
+        ],
+        name="scores",
+        title=outcome_finding(done),
+        x=_SCORES.get(done.metric, done.metric),
+        caption=f"95 % intervals over sentences; {counted(rows[0]['seeds'], 'seeds')}.",
+    )
+
+
+def _scores_table(done: Outcome) -> Table:
+    rows = [{**line.facts(), "way": _CHOSEN[line.way]} for line in done.lines]
+    score = Column("score", _SCORES.get(done.metric, done.metric), format=".1f", interval=("low", "high"), best="max")
+    seeds = Column("seed_deviation", "deviation over seeds", format=".1f", hidden=rows[0]["seeds"] == 1)
+    others = [Column(name, format=".1f") for name in done.lines[0].others]
+    columns = [Column("language"), Column("way", "epoch"), score, Column("seeds", hidden=True), seeds, *others]
+    return Table.from_rows(rows, columns, caption="Scores by language and choice of the epoch")
+
+
+def _training_figure(done: Outcome) -> Figure:
+    """Dev scores of the best model by epoch."""
+    history = list(enumerate((epoch["dev"] for epoch in done.best.history), 1))
+    codes = dict.fromkeys(code for _, dev in history for code in dev)
+    return lines(
+        [Line(name=code, points=[(float(at), dev[code]) for at, dev in history if code in dev]) for code in codes],
+        name="training",
+        title=f"The best of {len(history)} epochs is {done.best.epoch}, by the dev set of {done.languages[0]}",
+        caption="Scores on dev sets while the best model was trained.",
+        x="epoch",
+        y=_SCORES.get(done.metric, done.metric),
+        whole=True,
+    )
+
+
+def outcome_finding(done: Outcome) -> str:
+    """The zero-shot scores, the highest and the lowest, in a sentence without a full stop."""
+    first = done.lines[0].way
+    scores = sorted((float(line.facts()["score"]), line.language) for line in done.lines if line.way == first)
+    (low, worst), (high, best) = scores[0], scores[-1]
+    score = _SCORES.get(done.metric, done.metric).removesuffix(", %")
+    rest = f", {worst} {low:.1f} %" if len(scores) > 1 else ""
+    return f"{best} gets {high:.1f} %{rest} ({score})"
+
+
+# --- a map between two models ---
 
 
 def map_transfer_page(result: MapTransfer, languages: Sequence[str], *, facts: Sequence[str] = ()) -> Page:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from isoglot.core.artifact import load_arrays, read_sealed, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
-from isoglot.core.files import writable_folder, write_text
+from isoglot.core.files import writable_folder, write_files, write_text
 from isoglot.core.folders import remove_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
@@ -185,6 +185,8 @@ class RunOptions(TypedDict, total=False):
     left out."""
     allow_leak: bool
     """Accept dev and test examples that are in training."""
+    page: Callable[[Outcome], Mapping[str, str | bytes]]
+    """Makes the files of a page of the result, by name. Default: none."""
     record: AbstractContextManager[RunRecord | None] | None
     """Record of the run, entered once all arguments have been checked, so that nothing is written before."""
 
@@ -257,7 +259,8 @@ def run_experiment(
         scores, learned = tuple(_lines(trials, task.metric)), _learned(best, dev)
         done = Outcome(task.name, task.metric, best.languages, tuple(trials), scores, best, learned, hashes, leaked)
         if folder is not None:
-            for path in _write(done, folder):
+            page = options["page"](done) if "page" in options else {}
+            for path in [*_write(done, folder), *write_files(folder, page)]:
                 if run is not None:
                     run.add_output(path)
     return done

@@ -142,6 +142,7 @@ def _learn(
     from rich.console import Group
 
     from isoglot.model import load_encoder
+    from isoglot.report.transfer import outcome_page
     from isoglot.transfer import TuneConfig, find_task
     from isoglot.transfer.experiment import run_experiment
     from isoglot.transfer.tasks.builtin_data import completed_splits
@@ -158,11 +159,14 @@ def _learn(
         where = str(encoder.device)
         record = recorded(out, sets.files(), seed=learning.seed, device=where, config=config, kind="in place")
         told: dict[str, Any] = learning.run | {"record": record, "progress": output.progress, "say": output.remark}
+        told["page"] = lambda done: outcome_page(done, facts=page_facts()).files()
         with output.resumable(out):
             done = run_experiment(encoder, task, *sets, config=config, out=out, source=model, **told)
     output.result(done.facts(), Group(f"{done.learned.finding()}\n", done.table()))
     if out is not None:
-        output.say(f"\nUse it: {_predict_command(done, out, next(iter(sets.test)), file)}")
+        output.say(
+            f"\nThe page is {out / 'index.html'}\nUse it: {_predict_command(done, out, next(iter(sets.test)), file)}"
+        )
 
 
 def _predict_command(done: Outcome, out: Path, language: str, task_file: Path | None) -> str:

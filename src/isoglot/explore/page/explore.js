@@ -9,7 +9,7 @@ const SENTENCES = { en: "The government must protect all citizens.", de: "Die Re
 const state = {
   view: "turn", model: 0, text: "", source: "", target: "", second: "", alpha: 1, alpha2: 1, layer: null,
   method: "mean", space: "raw", projection: "pca", sentences: 100, spaceLayer: null, languages: [], own: [],
-  lensSource: "", lensText: "", first: 0, other: 0, language: "", otherLanguage: "", frame: 0,
+  lensSource: "", lensText: "", first: 0, other: 0, language: "", otherLanguage: "", cell: [],
 };
 let models = [], commands = {}, spaceData = null, compareData = [], picked = null, playing = null;
 
@@ -92,7 +92,7 @@ function choices(id, values, chosen, pick, { many = false, colored = false } = {
   $(id).replaceChildren(...values.map((value) => {
     const on = many ? chosen().includes(value) : chosen() === value;
     const button = node("button", { type: "button", "aria-pressed": on, on: { click: () => pick(value) } }, value || "none");
-    if (colored && value) { button.style.borderBottom = `3px solid ${hue(value)}`; }
+    if (colored && value) button.style.setProperty("--hue", hue(value));
     return button;
   }));
 }
@@ -111,7 +111,7 @@ function whose(languages) {
   if (targets.length && !source) return { color: hue(targets[0]), name: targets[0] };
   if (targets.length && source) return { color: "var(--c7)", name: "both" };
   if (source) return { color: hue(state.source), name: state.source };
-  return { color: "transparent", name: languages[0] ? languages.join(", ") : "neither" };
+  return { color: "var(--line)", name: "neither" };
 }
 
 async function turn() {
@@ -124,21 +124,34 @@ async function turn() {
   if (state.layer === null) { state.layer = found.layer; showSliders(); }
   commands.turn = found.command;
   $("turn-tokens").replaceChildren(...found.tokens.map((token) => {
-    const best = token.candidates[0], color = whose(best.languages);
-    const mark = token.right === undefined || token.right === null ? "" : token.right ? "right" : "wrong";
-    const made = node("span", { class: `made ${mark}` }, best.text);
-    made.style.borderBottomColor = color.color;
+    const best = token.candidates[0], owner = whose(best.languages);
+    const made = node("span", { class: "made", dir: "auto" }, best.text);
+    if (owner.name !== "neither") made.style.color = owner.color;
+    made.style.borderBottomColor = owner.color;
+    const known = token.right !== undefined && token.right !== null;
+    const mark = known ? [node("b", { class: token.right ? "right" : "wrong", title: token.right ? "in the dictionary" : "not in the dictionary" }, token.right ? "✓" : "✗")] : [];
     const show = () => candidates(token);
     return node("button", { class: `token${token.begins ? " begins" : ""}`, on: { mouseenter: show, focus: show, click: show } },
-      made, node("small", {}, token.given));
+      made, node("small", {}, ...mark, token.given));
   }));
-  const swatch = (color, text) => { const box = node("span", { class: "swatch" }); box.style.background = color; return node("span", {}, box, text); };
+  const owners = found.tokens.map((token) => whose(token.candidates[0].languages).name);
+  const judged = found.tokens.filter((token) => token.right !== undefined && token.right !== null);
+  const entries = (name, color, text) => {
+    const count = owners.filter((each) => each === name).length;
+    return legend(color, `${text}: ${count} of ${owners.length}`);
+  };
   $("turn-key").replaceChildren(
-    ...[state.source, state.target, state.second].filter(Boolean).map((code) => swatch(hue(code), `${code} token`)),
-    swatch("var(--c7)", "token of both"),
-    node("span", { class: "token" }, node("span", { class: "right" }, "translation in the dictionary")),
-    node("span", { class: "token" }, node("span", { class: "wrong" }, "not in it")));
+    ...[state.source, state.target, state.second].filter(Boolean).map((code) => entries(code, hue(code), `tokens of ${code} only`)),
+    entries("both", "var(--c7)", "of source and target"),
+    entries("neither", "var(--line)", "of neither"),
+    ...(judged.length ? [node("span", {}, node("b", { class: "right" }, "✓"), " a translation in the dictionary, ", node("b", { class: "wrong" }, "✗"), ` another word: ${judged.filter((each) => each.right).length} of ${judged.length} right`)] : []));
   save();
+}
+
+function legend(color, text) {
+  const box = node("span", { class: "swatch" });
+  box.style.background = color;
+  return node("span", {}, box, text);
 }
 
 function candidates(token) {
@@ -147,9 +160,10 @@ function candidates(token) {
     node("p", {}, `In place of “${token.given.trim()}”:`),
     node("ol", {}, ...token.candidates.map((each) => {
       const bar = node("span", { class: "bar" });
-      bar.style.width = `${Math.round(each.probability * 160)}px`;
-      bar.style.background = whose(each.languages).color === "transparent" ? "var(--line)" : whose(each.languages).color;
-      return node("li", {}, bar, `${each.text.trim() || "(space)"}  ${(each.probability * 100).toFixed(1)} %  ${each.languages.join(" ")}`);
+      bar.style.width = `${(each.probability * 100).toFixed(1)}%`;
+      bar.style.background = whose(each.languages).color;
+      return node("li", {}, node("span", { dir: "auto" }, each.text.trim() || "(space)"), node("span", { class: "track" }, bar),
+        node("span", {}, `${(each.probability * 100).toFixed(1)} %`), node("small", {}, each.languages.join(", ") || "no language"));
     })));
 }
 
@@ -206,11 +220,11 @@ function plotSpace(anew) {
   if (!spaceData) return;
   const { count, rows, at } = points(), svg = $("space-plot"), { languages } = spaceData;
   // Most points fill the picture; the few beyond stay at its edge.
-  const middle = (axis) => { const all = at.map((each) => each[axis]).sort((one, other) => one - other); return all[all.length >> 1]; };
-  const [mx, my] = [middle(0), middle(1)];
-  const far = at.map(([x, y]) => Math.max(Math.abs(x - mx), Math.abs(y - my))).sort((one, other) => one - other);
-  const largest = Math.max(far[Math.floor(far.length * .97)], 1e-9);
-  const within = (value) => Math.max(-106, Math.min(106, (value / largest) * 98));
+  const ends2 = [0, 1].map((axis) => { const all = at.map((each) => each[axis]).sort((one, other) => one - other); return [.015, .985].map((share) => all[Math.round(share * (all.length - 1))]); });
+  const [mx, my] = ends2.map(([low, high]) => (low + high) / 2);
+  const largest = Math.max(...ends2.map(([low, high]) => (high - low) / 2), 1e-9);
+  const within = (value) => Math.max(-107, Math.min(107, (value / largest) * 96));
+  const beyond = at.filter(([x, y]) => Math.max(Math.abs(x - mx), Math.abs(y - my)) > largest * 107 / 96).length;
   const place = ([x, y]) => [within(x - mx), within(my - y)];
   const ends = [];
   for (let row = 0; row < count; row++) for (let k = 1; k < languages.length; k++) ends.push([row, k * count + row]);
@@ -226,7 +240,13 @@ function plotSpace(anew) {
         made.addEventListener("click", () => pickPoint(number));
         made.addEventListener("mouseenter", () => { if (picked === null) describe(number); });
         return made;
+      }),
+      ...languages.flatMap((code, number) => {
+        const dot = drawn("rect", { x: -104 + 20 * number, y: 112, width: 5, height: 5, rx: 1 });
+        dot.style.fill = hue(code);
+        return [dot, drawn("text", { x: -97 + 20 * number, y: 117, "font-size": 6.5 }, code)];
       }));
+    svg.setAttribute("viewBox", "-110 -110 220 232");
   }
   svg.querySelectorAll("circle").forEach((circle, number) => {
     const [x, y] = place(at[number]);
@@ -239,7 +259,7 @@ function plotSpace(anew) {
   });
   $("space-layer").value = state.spaceLayer;
   $("space-layer-shown").textContent = state.spaceLayer;
-  $("space-caption").textContent = `Layer ${state.spaceLayer} of ${spaceData.layers.length - 1}, ${state.projection === "umap" ? "UMAP" : "the two largest principal components"}, ${count} sentences in each language.`;
+  $("space-caption").textContent = `Layer ${state.spaceLayer} of ${spaceData.layers.length - 1}, ${state.projection === "umap" ? "UMAP" : "the two largest principal components"}, ${count} sentences in each language.${beyond ? ` ${beyond} points lie beyond the edge.` : ""}`;
   precision();
   if (picked !== null) describe(picked);
   save();
@@ -294,7 +314,9 @@ function showSpace() {
     space();
   }, { many: true, colored: true });
   $("space-projection").value = state.projection;
-  $("space-projection").querySelector("[value=umap]").disabled = !model().umap;
+  const umap = $("space-projection").querySelector("[value=umap]");
+  umap.disabled = !model().umap;
+  umap.textContent = model().umap ? "UMAP" : "UMAP (pip install umap-learn)";
   $("space-sentences").value = state.sentences;
   options("space-own-language", codes.map((code) => [code, code]), codes[0]);
 }
@@ -320,7 +342,7 @@ async function lens() {
     const box = node("span", { class: "swatch" });
     box.style.background = hue(code);
     return node("span", {}, box, code);
-  }), node("span", {}, "stronger: more probable; point at a cell for five candidates"));
+  }), node("span", {}, "stronger: more probable"));
   save();
 }
 
@@ -338,10 +360,11 @@ async function compare() {
   if (!found) { if (held) say(""); return; }
   compareData = found;
   commands.compare = found.command;
+  for (const [id, side] of [["compare-language", 0], ["compare-other-language", 1]]) $(id).options[0].textContent = `automatic (${found.languages[side]})`;
   plotGrid();
 }
 
-function shade(value) { return `color-mix(in oklab, var(--accent) ${Math.round(Math.max(0, Math.min(1, value)) * 100)}%, var(--card))`; }
+const shade = (value) => `color-mix(in oklab, var(--accent) ${Math.round(Math.max(0, Math.min(1, value)) * 100)}%, var(--card))`;
 
 function plotGrid() {
   const { grid, languages, models: names } = compareData, svg = $("compare-plot");
@@ -351,9 +374,9 @@ function plotGrid() {
     const cell = drawn("rect", { class: "cell", x: 36 + column * size, y: 12 + (rows - 1 - row) * size, width: size, height: size, tabindex: 0 });
     cell.style.fill = shade(value);
     cell.append(drawn("title", {}, `layer ${row} and layer ${column}: CKA ${value.toFixed(2)}`));
-    const look = () => behind(row, column, value, cell);
+    const look = () => behind(row, column);
     cell.addEventListener("click", look);
-    cell.addEventListener("keydown", (event) => { if (event.key === "Enter") look(); });
+    cell.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); look(); } });
     made.push(cell);
     if (size > 17) made.push(drawn("text", { x: 36 + (column + .5) * size, y: 12 + (rows - .5 - row) * size + 2.4, "font-size": 6.6, "text-anchor": "middle", "pointer-events": "none" }, value.toFixed(2).replace("0.", ".")));
   }));
@@ -362,30 +385,48 @@ function plotGrid() {
   const name = (side) => `${names[side].split("/").pop().slice(0, 28)}, ${languages[side]}`;
   made.push(drawn("text", { x: 36 + columns * size / 2, y: 36 + rows * size, "font-size": 8.5, "text-anchor": "middle" }, `layer of ${name(1)}`));
   made.push(drawn("text", { x: 12, y: 12 + rows * size / 2, "font-size": 8.5, "text-anchor": "middle", transform: `rotate(-90 12 ${12 + rows * size / 2})` }, `layer of ${name(0)}`));
+  for (let part = 0; part < 20; part++) {
+    const step = drawn("rect", { x: 240, y: 12 + rows * size * (19 - part) / 20, width: 6, height: rows * size / 20 + .3 });
+    step.style.fill = shade((part + .5) / 20);
+    made.push(step);
+  }
+  made.push(drawn("text", { x: 249, y: 17, "font-size": 6.6 }, 1), drawn("text", { x: 249, y: 12 + rows * size, "font-size": 6.6 }, 0));
+  made.push(drawn("rect", { id: "compare-frame-cell", width: size, height: size, visibility: "hidden", "pointer-events": "none" }));
   svg.replaceChildren(...made);
   const best = grid.map((values, row) => [Math.max(...values), row]).sort((one, other) => other[0] - one[0])[0];
-  $("compare-caption").textContent = `Debiased CKA on 100 built-in sentences; highest ${best[0].toFixed(2)}, in layer ${best[1]} of the first.`;
+  $("compare-caption").textContent = `Debiased CKA on ${compareData.sentences} built-in sentences; highest ${best[0].toFixed(2)}, in layer ${best[1]} of the first.`;
   say("");
+  const [row, column] = state.cell;
+  if (row < rows && column < columns) behind(row, column); else $("compare-cell").replaceChildren(node("p", {}, "Click a cell to see the sentences behind it."));
   save();
 }
 
-async function behind(layer, other, value, cell) {
-  document.querySelectorAll("rect.cell.on").forEach((each) => each.classList.remove("on"));
-  cell.classList.add("on");
-  const box = $("compare-cell"), title = node("h2", {}, `Layer ${layer} and layer ${other}: CKA ${value.toFixed(2)}`);
-  if (held) { box.replaceChildren(title, node("p", {}, "Sentences behind a cell are shown by isoglot explore.")); return; }
-  const found = await ask("cell", { model: Number(state.first), other: Number(state.other), sentences: 100, layer, other_layer: other, language: compareData.languages[0], other_language: compareData.languages[1] });
+async function behind(layer, other) {
+  state.cell = [layer, other];
+  save();
+  const { grid, languages } = compareData, size = Math.min(200 / grid[0].length, 200 / grid.length), frame = $("compare-frame-cell");
+  for (const [name, value] of [["x", 36 + other * size], ["y", 12 + (grid.length - 1 - layer) * size], ["visibility", "visible"]]) frame.setAttribute(name, value);
+  const found = held ? heldCell(layer, other)
+    : await ask("cell", { model: Number(state.first), other: Number(state.other), sentences: 100, layer, other_layer: other, language: languages[0], other_language: languages[1] });
   if (!found) return;
-  const list = (rows) => node("ol", {}, ...rows.map((row) => node("li", {}, row.texts[0], node("br"), node("small", {}, row.texts[1] === row.texts[0] ? "" : row.texts[1]), ` ${row.agreement.toFixed(2)}`)));
-  box.replaceChildren(title, node("p", {}, "Sentences whose similarities to all others agree most:"), list(found.most), node("p", {}, "and least:"), list(found.least));
+  const list = (rows) => node("ol", {}, ...rows.map((row) => node("li", {}, row.texts[0], ...(row.texts[1] === row.texts[0] ? [] : [node("br"), node("small", {}, row.texts[1])]),
+    node("small", { class: "share" }, ((Math.round(row.agreement * 100) || 0) / 100).toFixed(2).replace("-", "−")))));
+  $("compare-cell").replaceChildren(node("h2", {}, `Layer ${layer} and layer ${other}: CKA ${grid[layer][other].toFixed(2)}`),
+    node("p", {}, "A sentence's similarities to all others, in one layer and in the other, correlate most for"), list(found.most), node("p", {}, "and least for"), list(found.least));
+}
+
+function heldCell(layer, other) {
+  const { texts, cells } = compareData.behind;
+  const [most, least] = cells[layer][other].map((rows) => rows.map(([row, agreement]) => ({ texts: texts.map((side) => side[row]), agreement })));
+  return { most, least };
 }
 
 function showCompare() {
   const named = models.map((each, number) => [number, each.name]);
   options("compare-model", named, state.first);
   options("compare-other", named, state.other);
-  options("compare-language", [["", "default"], ...models[state.first].languages.map((code) => [code, code])], state.language);
-  options("compare-other-language", [["", "default"], ...models[state.other].languages.map((code) => [code, code])], state.otherLanguage);
+  options("compare-language", [["", "automatic"], ...models[state.first].languages.map((code) => [code, code])], state.language);
+  options("compare-other-language", [["", "automatic"], ...models[state.other].languages.map((code) => [code, code])], state.otherLanguage);
   $("compare-frames").hidden = models.length < 2;
   $("compare-frame").max = models.length - 1;
   $("compare-frame").value = state.other;
@@ -403,7 +444,7 @@ function save() {
 function restore() {
   try {
     const kept = JSON.parse(decodeURIComponent(location.hash.slice(1)));
-    for (const [name, value] of Object.entries(kept)) if (name in state && (state[name] === null || typeof value === typeof state[name])) state[name] = value;
+    for (const [name, value] of Object.entries(kept)) if (name in state && (state[name] === null || (typeof value === typeof state[name] && Array.isArray(value) === Array.isArray(state[name])))) state[name] = value;
     return true;
   } catch { return false; }
 }
@@ -414,29 +455,61 @@ async function copy(text, what) {
   try { await navigator.clipboard.writeText(text); noted(`${what} copied`); } catch { noted(text); }
 }
 
+// What is seen as an SVG: that of the view, or one drawn from the boxes and texts of its part of the page.
 function saveFigure() {
-  const svg = document.querySelector(`#${state.view} svg`);
-  let text, name, kind;
-  if (svg) {
-    const alone = svg.cloneNode(true), style = getComputedStyle(document.documentElement);
-    const resolve = (value) => value.replace(/var\((--[a-z0-9]+)\)/g, (_, each) => style.getPropertyValue(each).trim());
-    const originals = svg.querySelectorAll("*");
-    alone.querySelectorAll("*").forEach((each, number) => {
-      const now = getComputedStyle(originals[number]);
-      each.removeAttribute("style");
-      for (const key of ["fill", "stroke", "stroke-opacity", "stroke-width", "opacity", "font-family"]) each.setAttribute(key, resolve(now.getPropertyValue(key)));
-    });
-    alone.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    [text, name, kind] = [new XMLSerializer().serializeToString(alone), `${state.view}.svg`, "image/svg+xml"];
-  } else {
-    const table = state.view === "lens" ? [...$("lens-table").rows].map((row) => [...row.cells].map((cell) => cell.textContent).join("\t"))
-      : [...document.querySelectorAll("#turn-tokens .token")].map((each) => `${each.querySelector("small").textContent}\t${each.querySelector(".made").textContent}`);
-    [text, name, kind] = [table.join("\n"), `${state.view}.tsv`, "text/tab-separated-values"];
-  }
-  const link = node("a", { href: URL.createObjectURL(new Blob([text], { type: kind })), download: name });
+  const svg = document.querySelector(`#${state.view} svg`), alone = svg ? copied(svg) : traced($(state.view).querySelector(".seen"));
+  alone.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const text = new XMLSerializer().serializeToString(alone).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "\ufffd");
+  const link = node("a", { href: URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })), download: `${state.view}.svg` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  noted(`${name} saved`);
+  noted(`${state.view}.svg saved`);
+}
+
+function copied(svg) {
+  const alone = svg.cloneNode(true), originals = svg.querySelectorAll("*");
+  alone.querySelectorAll("*").forEach((each, number) => {
+    const now = getComputedStyle(originals[number]);
+    each.removeAttribute("style");
+    for (const key of ["fill", "stroke", "stroke-opacity", "stroke-width", "opacity", "font-family"]) each.setAttribute(key, plain(now.getPropertyValue(key)));
+  });
+  const [x, y, width, height] = svg.getAttribute("viewBox").split(" ");
+  alone.setAttribute("width", 3 * width);
+  alone.setAttribute("height", 3 * height);
+  alone.prepend(drawn("rect", { x, y, width, height, fill: plain(getComputedStyle(svg).backgroundColor) }));
+  return alone;
+}
+
+function traced(part) {
+  const { left, top, width, height } = part.getBoundingClientRect(), back = plain(getComputedStyle(document.body).backgroundColor);
+  const made = drawn("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
+  made.append(drawn("rect", { width, height, fill: back }));
+  for (const each of part.querySelectorAll("*")) {
+    const box = each.getBoundingClientRect(), now = getComputedStyle(each), place = { x: box.left - left, y: box.top - top, width: box.width };
+    if (plain(now.backgroundColor) !== "none") made.append(drawn("rect", { ...place, height: box.height, fill: plain(now.backgroundColor) }));
+    const line = parseFloat(now.borderBottomWidth);
+    if (line && plain(now.borderBottomColor) !== "none") made.append(drawn("rect", { ...place, y: box.bottom - top - line, height: line, fill: plain(now.borderBottomColor) }));
+    for (const child of each.childNodes) {
+      if (child.nodeType !== Node.TEXT_NODE || !child.data.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(child);
+      const at = range.getBoundingClientRect();
+      made.append(drawn("text", { x: at.left - left, y: at.top - top + at.height * .78, "font-size": now.fontSize, "font-family": "Helvetica, Arial, sans-serif", fill: plain(now.color), textLength: at.width, lengthAdjust: "spacingAndGlyphs" }, child.data.trim()));
+    }
+  }
+  return made;
+}
+
+// A color as programs other than browsers know it: #rrggbb, or none if it is transparent.
+function plain(color) {
+  if (!/^(rgb|color|okl|lab|#)/.test(color)) return color;
+  const dot = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+  dot.fillStyle = color;
+  dot.fillRect(0, 0, 1, 1);
+  const [red, green, blue, alpha] = dot.getImageData(0, 0, 1, 1).data;
+  if (!alpha) return "none";
+  const under = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+  return "#" + [red, green, blue].map((each, channel) => Math.round(each * alpha / 255 + under[channel] * (1 - alpha / 255)).toString(16).padStart(2, "0")).join("");
 }
 
 function play(button, step) {
@@ -445,6 +518,12 @@ function play(button, step) {
   playing = setInterval(step, 1100);
 }
 
+const NO_COMMAND = {
+  turn: "The command line shifts to one other language at a time, and erases with: isoglot steer erase.",
+  space: "The command line maps with: isoglot align sentences.",
+  lens: "The command line has no logit lens.",
+  compare: "The command line compares two languages: choose another language for one side.",
+};
 const shows = { turn: [showTurn, turn], space: [showSpace, space], lens: [showLens, lens], compare: [showCompare, compare] };
 function refresh() { shows[state.view][0](); shows[state.view][1](); }
 
@@ -453,7 +532,8 @@ function open(view) {
   state.view = view;
   document.querySelectorAll("[role=tab]").forEach((tab) => tab.setAttribute("aria-selected", tab.dataset.view === view));
   document.querySelectorAll("[role=tabpanel]").forEach((panel) => { panel.hidden = panel.id !== view; });
-  $("save-command").hidden = view === "lens";
+  $("save-command").hidden = !!held;
+  document.querySelector(".model").classList.toggle("elsewhere", view === "compare" || models.length < 2);
   say("");
   refresh();
 }
@@ -493,13 +573,13 @@ function wire() {
     space();
   });
   $("space-own-clear").addEventListener("click", () => { state.own = []; space(); });
-  for (const [id, name] of [["compare-model", "first"], ["compare-other", "other"]]) $(id).addEventListener("change", () => { state[name] = Number($(id).value); showCompare(); compare(); });
+  for (const [id, name] of [["compare-model", "first"], ["compare-other", "other"]]) $(id).addEventListener("change", () => { state[name] = Number($(id).value); state.cell = []; showCompare(); compare(); });
   for (const [id, name] of [["compare-language", "language"], ["compare-other-language", "otherLanguage"]]) $(id).addEventListener("change", () => { state[name] = $(id).value; compare(); });
   $("compare-frame").addEventListener("input", () => { state.other = Number($("compare-frame").value); showCompare(); compare(); });
   $("compare-play").addEventListener("click", () => play($("compare-play"), () => { state.other = (Number(state.other) + 1) % models.length; showCompare(); compare(); }));
   $("save-link").addEventListener("click", () => copy(location.href, "Link"));
   $("save-figure").addEventListener("click", saveFigure);
-  $("save-command").addEventListener("click", () => commands[state.view] ? copy(commands[state.view], "Command") : noted("The command line has no verb for this."));
+  $("save-command").addEventListener("click", () => commands[state.view] ? copy(commands[state.view], "Command") : noted(NO_COMMAND[state.view]));
   window.addEventListener("hashchange", () => { if (restore()) { defaults(); open(state.view); } });
 }
 

@@ -140,7 +140,7 @@ def lines(
     ]
     several = len(names) > 1
     if several and not frames:
-        layers.append(_end_labels(given, (low, high), scale, height))
+        layers += _end_labels(given, levels or {}, (low, high), scale, height)
     place = _category_axis(categories, x) if categories else _number_axis([row["x"] for row in rows], x, whole=whole)
     spec: dict[str, Any] = {
         "data": {"values": rows},
@@ -148,9 +148,10 @@ def lines(
         "encoding": {"x": place, **_series(given, names, ordered=ordered)},
         "layer": layers,
     }
-    about: dict[str, Any] = {"label": max(map(len, names), default=0)} if several else {}
+    about: dict[str, Any] = {"label": max(map(len, [*names, *(levels or ())]), default=0)} if several else {}
     spec = _framed(spec, frames) if frames else _traced(spec, slider) if slider else spec
     about |= {"slider": visible(x)} if slider else {}
+    about |= {"dark": _shades(len(names), RAMP[::-1])} if ordered else {}
     spec = _panels(spec, panels, about)
     spec["usermeta"] = {"isoglot": about}
     columns = [
@@ -203,7 +204,7 @@ def _curves(y: str, scale: dict[str, Any], tips: list[dict[str, Any]], *, marked
     hover = {"condition": {"param": "hover", "empty": True, "value": 1}, "value": 0.2}
     nearest = {"type": "point", "fields": ["s"], "on": "pointerover", "clear": "pointerout", "nearest": True}
     return [
-        {"mark": {"type": "line", "clip": True}, "encoding": {"y": value, "opacity": hover}},
+        {"mark": {"type": "line"}, "encoding": {"y": value, "opacity": hover}},
         {
             "mark": {"type": "point", "filled": True, "size": 36 if marked else 0, "opacity": 1},
             "params": [{"name": "hover", "select": nearest}],
@@ -218,11 +219,11 @@ def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> di
     domain = [visible(name) for name in names]
     color: dict[str, Any] = {"domain": domain}
     if ordered:
-        color["range"] = [_between(0.4 + 0.45 * at / max(1, len(names) - 1)) for at in range(len(names))]
+        color["range"] = _shades(len(names), RAMP)
     elif own:
         rest = iter(list(COLORS) * (len(names) // len(COLORS) + 1))
         color["range"] = [own.get(one) or next(rest) for one in names]
-    dashes = [list(DASHES[0 if ordered else at % len(DASHES)]) for at in range(len(names))]
+    dashes = [list(DASHES[0 if ordered else _around(at, len(DASHES))]) for at in range(len(names))]
     return {
         "color": {"field": "s", "type": "nominal", "scale": color, "legend": None},
         "strokeDash": {"field": "s", "type": "nominal", "scale": {"domain": domain, "range": dashes}, "legend": None},
@@ -240,6 +241,7 @@ def _levels(levels: Mapping[str, float], scale: dict[str, Any]) -> list[dict[str
     return [
         {"data": data, "mark": "rule", "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": at, **off}},
         {
+            "name": "level_names",
             "data": data,
             "mark": text,
             "encoding": {"x": {"value": 0}, "y": at, "text": {"field": "level"}, "color": {"value": GREY}},
@@ -256,34 +258,36 @@ def _bands(rows: Sequence[Mapping[str, Any]], scale: dict[str, Any], *, bars: bo
     return [
         {
             "transform": [{"filter": "isValid(datum.lo)"}],
-            "mark": {"type": "rule", "strokeWidth": 1.5} if bars else {"type": "area", "clip": True, "strokeWidth": 0},
+            "mark": {"type": "rule", "strokeWidth": 1.5} if bars else {"type": "area", "strokeWidth": 0},
             "encoding": {**ends, **({"strokeDash": {"value": [1, 0]}} if bars else {"opacity": faint})},
         }
     ]
 
 
 def _end_labels(
-    given: Sequence[Line], domain: tuple[float, float], scale: dict[str, Any], height: int
-) -> dict[str, Any]:
-    """The names of lines at their ends, none on top of another."""
+    given: Sequence[Line],
+    levels: Mapping[str, float],
+    domain: tuple[float, float],
+    scale: dict[str, Any],
+    height: int,
+) -> list[dict[str, Any]]:
+    """The names of lines and levels at their ends, none on top of another."""
     low, high = domain
-    ended = [line for line in given if line.points]
-    wanted = [(high - line.points[-1][1]) / (high - low) * height for line in ended]
-    places = spread(wanted, 4, height - 4, _GAP)
+    ends = [(line.name, line.points[-1][1]) for line in given if line.points]
+    places = spread(
+        [(high - value) / (high - low) * height for _, value in [*ends, *levels.items()]], 4, height - 4, _GAP
+    )
     data = [
-        {"s": visible(line.name), "y": high - place / height * (high - low)}
-        for line, place in zip(ended, places, strict=True)
+        {"s": visible(name), "y": high - place / height * (high - low), "end": end}
+        for (name, end), place in zip([*ends, *levels.items()], places, strict=True)
     ]
-    return {
-        "name": "labels",
-        "data": {"values": data},
-        "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 8, "fontWeight": "bold"},
-        "encoding": {
-            "x": {"value": "width"},
-            "y": {"field": "y", "type": "quantitative", "scale": scale},
-            "text": {"field": "s"},
-        },
-    }
+    text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
+    at = {"x": {"value": "width"}, "y": {"field": "y", "type": "quantitative", "scale": scale}, "text": {"field": "s"}}
+    named, others = ({"data": {"values": rows}} for rows in (data[: len(ends)], data[len(ends) :]))
+    layers = [{"name": "labels", **named, "mark": {**text, "fontWeight": "bold"}, "encoding": at}]
+    if levels:
+        layers.append({"name": "labels_levels", **others, "mark": text, "encoding": {**at, "color": {"value": GREY}}})
+    return layers
 
 
 def _framed(spec: dict[str, Any], frames: Sequence[str]) -> dict[str, Any]:
@@ -309,7 +313,7 @@ def _traced(spec: dict[str, Any], name: str) -> dict[str, Any]:
     places = sorted({row["x"] for row in rows})
     for row in rows:
         row["n"] = places.index(row["x"])
-    curve = next(layer for layer in spec["layer"] if layer["mark"] == {"type": "line", "clip": True})
+    curve = next(layer for layer in spec["layer"] if layer["mark"] == {"type": "line"})
     whole = {"mark": curve["mark"], "encoding": {"y": curve["encoding"]["y"], "opacity": {"value": 0.2}}}
     rule = {
         "data": {"values": [{"n": at, "x": place} for at, place in enumerate(places[:-1])]},
@@ -627,7 +631,7 @@ def scatter(
         layers.append({"mark": {"type": "rule", "opacity": 0.35}, "encoding": {**ends, "y2": {"field": "y"}}})
     tips = [_tip("s", "point"), _tip("x", x, kind="quantitative"), _tip("y", y, kind="quantitative")]
     layers += _labeled_points(place_x, place_y, tips)
-    scale = {"domain": names, "range": (list(SHAPES) * (len(names) // len(SHAPES) + 1))[: len(names)]}
+    scale = {"domain": names, "range": [SHAPES[_around(at, len(SHAPES))] for at in range(len(names))]}
     spec = {
         "data": {"values": rows},
         "height": height,
@@ -719,11 +723,21 @@ def _finite(value: float | None) -> bool:
     return value is not None and isfinite(value)
 
 
-def _between(share: float) -> str:
-    """A color of the ramp, from its beginning (0) to its end (1)."""
-    place = min(1.0, max(0.0, share)) * (len(RAMP) - 1)
-    first = min(int(place), len(RAMP) - 2)
-    ends = [[int(RAMP[first + step][at : at + 2], 16) for at in (1, 3, 5)] for step in (0, 1)]
+def _around(at: int, length: int) -> int:
+    """A place in a cycle that moves on by one with every round of colors, so that a color comes with another sign."""
+    return (at + at // len(COLORS)) % length
+
+
+def _shades(count: int, ramp: Sequence[str]) -> list[str]:
+    """Colors of ordered lines: the middle of a ramp, which is seen on the ground that the ramp begins with."""
+    return [_between(0.4 + 0.45 * at / max(1, count - 1), ramp) for at in range(count)]
+
+
+def _between(share: float, ramp: Sequence[str]) -> str:
+    """A color of a ramp, from its beginning (0) to its end (1)."""
+    place = min(1.0, max(0.0, share)) * (len(ramp) - 1)
+    first = min(int(place), len(ramp) - 2)
+    ends = [[int(ramp[first + step][at : at + 2], 16) for at in (1, 3, 5)] for step in (0, 1)]
     mixed = [round(one + (other - one) * (place - first)) for one, other in zip(*ends, strict=True)]
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
@@ -769,6 +783,23 @@ def spread(wanted: Sequence[float], top: float, foot: float, gap: float) -> list
     for number, at in enumerate(order):
         places[at] = max(top, min(level[number], last)) + number * gap
     return places
+
+
+def respaced(spec: dict[str, Any], font_size: float) -> None:
+    """Move the names at the ends of lines apart again, in a figure that is lower, or has larger letters, than planned.
+
+    A figure that is too low for them grows.
+    """
+    gap = _GAP * font_size / 12
+    layers = [layer for layer in spec.get("layer", ()) if layer.get("name") in ("labels", "labels_levels")]
+    rows = [row for layer in layers for row in layer.get("data", {}).get("values", ()) if "end" in row]
+    if not rows or not isinstance(spec.get("height"), int):
+        return
+    spec["height"] = height = max(spec["height"], ceil(len(rows) * gap))
+    low, high = layers[0]["encoding"]["y"]["scale"]["domain"]
+    places = spread([(high - row["end"]) / (high - low) * height for row in rows], 4, height - 4, gap)
+    for row, place in zip(rows, places, strict=True):
+        row["y"] = high - place / height * (high - low)
 
 
 def chosen(items: Sequence[int], most: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import visible
 from isoglot.core.table import Column, Table
-from isoglot.report.figures.charts import GREY, Figure
+from isoglot.report.figures.charts import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def plan_figure(
             },
             {
                 "mark": {"type": "text"},
-                "encoding": {"x": {"field": "middle", **at}, "text": {"field": "whose"}, "color": {"value": GREY}},
+                "encoding": {"x": {"field": "middle", **at}, "text": {"field": "whose"}, "color": None},
             },
         ],
         "usermeta": {"isoglot": {"natural": 150 + 150 * count, "left": max(map(len, order))}},

@@ -92,7 +92,7 @@ def fitted(spec: dict[str, Any], width: float, font_size: float = 12.0) -> dict[
         spec["width"] = width
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     direct = "label" in about and label <= width / 3 and "facet" not in spec
-    drop = set() if direct else {"labels", "labels_lines"}
+    drop = {"level_names"} if direct else {"labels", "labels_levels", "labels_lines"}
     if "number" in about and (width - (about["left"] + 12) * letter) / about["columns"] < about["number"] * letter + 4:
         drop.add("numbers")
     layers["layer"] = [one for one in layers["layer"] if one.get("name") not in drop]

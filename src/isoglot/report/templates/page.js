@@ -21,7 +21,7 @@
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
     const direct = about.label && label <= width / 3 && !spec.facet;
-    const drop = new Set(direct ? [] : ["labels", "labels_lines"]);
+    const drop = new Set(direct ? ["level_names"] : ["labels", "labels_levels", "labels_lines"]);
     if (about.number && (width - (about.left + 12) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
     layers.layer = layers.layer.filter(one => !drop.has(one.name));
     if (about.label && !direct) {
@@ -42,10 +42,14 @@
     box.dataset.width = `${width}${dark.matches}`;
     const config = structuredClone(theme.config);
     if (dark.matches) config.range.heatmap = [...theme.ramp].reverse();
+    const inScheme = color => theme.colors.includes(color) ? `var(--c${theme.colors.indexOf(color) + 1})` : color;
     let view = box.querySelector(".view");
     if (!view) box.append(view = Object.assign(document.createElement("div"), { className: "view" }));
     try {
       const spec = fitted(JSON.parse(source.textContent), width - 2);
+      const colors = (spec.spec ?? spec).encoding.color?.scale;
+      const onDark = spec.usermeta?.isoglot?.dark;
+      if (Array.isArray(colors?.range)) colors.range = dark.matches && onDark ? onDark : colors.range.map(inScheme);
       for (const one of spec.params ?? []) if (one.name === "moment") one.value = box.moment ?? one.value;
       const made = await vegaEmbed(view, spec,
         { actions: false, renderer: "svg", config, logLevel: vega.Error, tooltip: { theme: dark.matches ? "dark" : "light" }, ast: false });
@@ -121,6 +125,14 @@
         table.dispatchEvent(new Event("sorted", { bubbles: true }));
       });
     });
+  }
+  // Intervals, and codes such as en-de, stay on one line.
+  const unbroken = /(\[[^[\]]{3,18}\]|± [\d.]+|(?<![^\s(])[a-z]{2,3}-[a-z]{2,3}(?![^\s):,])|\b\w{1,4}-\d+)/;
+  for (const part of document.querySelectorAll("h1, h2, nav a, td, th")) {
+    const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), found = [];
+    while (texts.nextNode()) if (unbroken.test(texts.currentNode.data)) found.push(texts.currentNode);
+    for (const text of found) text.replaceWith(...text.data.split(unbroken).map((each, at) => at % 2
+      ? Object.assign(document.createElement("span"), { className: /^[[±]/.test(each) ? "interval" : "whole", textContent: each }) : each));
   }
   const most = 24;
   for (const block of document.querySelectorAll(".table")) {
