@@ -41,7 +41,7 @@ def commands(text: str) -> Iterator[str]:
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     for block in blocks:
         for line in block.replace("\\\n", " ").splitlines():
-            if found := re.match(r"\s*(?:\$ |\w+=\S+ )*isoglot (.*)", line):
+            if found := re.match(r"\s*(?:\$ |!|\w+=\S+ )*isoglot (.*)", line):
                 yield found[1]
     rest = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     for span in re.findall(r"`([^`]+)`", rest):
@@ -200,7 +200,8 @@ PYTHON_BLOCKS = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", fla
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_python_of_the_docs_imports_names_that_are_there(page: Path) -> None:
     for block in PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8")):
-        code = "\n".join(line for line in block.splitlines() if not line.startswith(("!", "%", ":")))
+        joined = block.replace("\\\n", " ").splitlines()
+        code = "\n".join(line for line in joined if not line.startswith(("!", "%", ":")))
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isoglot"):
                 module = import_module(node.module or "")
@@ -208,6 +209,14 @@ def test_python_of_the_docs_imports_names_that_are_there(page: Path) -> None:
                     assert hasattr(module, name.name), f"{node.module} has no {name.name}"
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "isoglot":
                 assert hasattr(isoglot, node.attr) or find_spec(f"isoglot.{node.attr}")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "{code-cell}" in page.read_text(encoding="utf-8")])
+def test_a_command_that_fails_in_a_notebook_fails_the_build(page: Path) -> None:
+    cells = PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8"))
+    for cell, after in zip(cells, [*cells[1:], ""], strict=True):
+        if "!isoglot" in cell:  # IPython goes on after a failed command
+            assert re.search(r"_exit_code == 0|SVG\(|Study\.open\(", cell + after), cell
 
 
 def test_python_of_the_guide_runs() -> None:
