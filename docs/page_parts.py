@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LIMIT = 1500
@@ -58,8 +58,17 @@ def parts(name: str, text: str) -> list[Part]:
     found = [Part(name, title, first[1])]
     for number, (labels, piece) in enumerate(rest, 2):
         alone = len(labels) == 1
-        found.append(Part(f"{name}.{number}", _title(labels), piece.partition("\n")[2] if alone else piece))
+        found.append(Part(f"{name}.{number}", _title(labels), _raised(piece.partition("\n")[2]) if alone else piece))
     return found
+
+
+def _raised(text: str) -> str:
+    """A section without its heading: those below it move up by one level."""
+    return _outside_code(text, lambda prose: re.sub(r"^#(#{2,} )", r"\1", prose, flags=re.MULTILINE))
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    return "".join(each if FENCE.match(each) else change(each) for each in FENCE.split(text))
 
 
 def _title(labels: list[str]) -> str:

@@ -239,6 +239,9 @@ def layer_cka(
         precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
         progress: Progress in rows.
 
+    Returns:
+        A value for each pair of layers, in three forms.
+
     Raises:
         InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a constant layer.
     """
@@ -283,6 +286,9 @@ def stream_layer_cka(
         pool: Sentence pooling.
         chunk: Sentences read at a time: more take memory, fewer take time.
         progress: Progress in sentences.
+
+    Returns:
+        A value for each pair of layers, in three forms.
 
     Raises:
         ConfigError: A layer or language does not exist, or the chunk is empty.

@@ -218,6 +218,14 @@ def score_retrieval(
         progress: Progress in rows.
         **options: Fields of the config to replace, such as ``methods=["csls"]``.
 
+    Returns:
+        Scores of every method, in both directions.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(40, 8))
+    >>> type(score_retrieval(X, X + 0.01, resamples=20)).__name__
+    'RetrievalScores'
+
     Raises:
         InputError: The matrices are invalid, or the gold does not fit them.
         ConfigError: An option is invalid.

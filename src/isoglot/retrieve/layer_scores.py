@@ -309,6 +309,9 @@ def score_layers(
         progress: Progress in layers; in rows for large matrices.
         **options: Fields of the config to replace, such as ``methods=["csls"]``.
 
+    Returns:
+        Scores of every layer and method, in both directions; ``best`` is the best combination.
+
     >>> X = np.eye(4, 3) + 1
     >>> english, french = VectorSet(name="en", layers={0: X}), VectorSet(name="fr", layers={0: X[::-1] + 1})
     >>> pair = score_layers(english, french, resamples=10)

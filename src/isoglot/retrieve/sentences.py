@@ -74,6 +74,9 @@ def retrieve_sentences(
         device: Where to search.
         progress: Progress of each step.
 
+    Returns:
+        Scores of every pair of languages, layer and method, in both directions.
+
     Raises:
         ConfigError: The encoder does not have a language or layer, or a mean is missing.
         InputError: A hidden state is not finite, or there are too few sentences.
@@ -122,6 +125,9 @@ def retrieve_rows(
         change: Applied to the two sides first, such as a map.
         device: Where to search.
         progress: Progress in layers.
+
+    Returns:
+        Scores of every layer and method, in both directions.
 
     Raises:
         ConfigError: A layer does not exist.
