@@ -101,6 +101,15 @@ def diagnose(
         name: Name of the encoder in the result.
         progress: Reports progress.
 
+    Returns:
+        Every measurement; ``all_findings`` says what they mean.
+
+    >>> from isoglot.model import load_encoder
+    >>> from isoglot.diagnose import builtin_set
+    >>> found = diagnose(load_encoder("isoglot-mini", device="cpu"), [builtin_set(["en", "de"], 24)], layers=[7, 8])
+    >>> [each.code for each in found.languages]
+    ['en', 'de']
+
     Raises:
         ConfigError: The encoder lacks a language or layer, or no pair contains the pivot.
         InputError: There are too few sentences, or vectors are not finite.

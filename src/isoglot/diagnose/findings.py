@@ -69,7 +69,14 @@ class Finding:
 
 
 def all_findings(checkup: Checkup) -> list[Finding]:
-    """All findings of a check-up, the most important first."""
+    """All findings of a check-up, the most important first.
+
+    Args:
+        checkup: A check-up.
+
+    Returns:
+        Findings with their text and severity.
+    """
     return [
         Finding("verdict", *_verdict(checkup)),
         *(Finding("layer", *said) for said in _layer_findings(checkup)),

@@ -147,6 +147,21 @@ def encoder_config(
 ) -> EncoderConfig:
     """Build the config of a preset and a size, with any field changed.
 
+    Args:
+        preset: ``paper`` or ``modern``.
+        size: Layers, hidden size and heads.
+        vocabulary_size: Number of token ids.
+        languages: Languages of the encoder.
+        plan: What each language has to itself (:class:`SharingPlan`).
+        changes: Any field of the config.
+
+    Returns:
+        The validated config.
+
+    >>> config = encoder_config("paper", "nano", vocabulary_size=50, languages=("en", "fr"))
+    >>> config.layers, config.hidden_size
+    (2, 32)
+
     Raises:
         ConfigError: A value is invalid.
     """

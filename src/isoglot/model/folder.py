@@ -68,6 +68,9 @@ def save_encoder(
         step: Packed: quantization step as a share of a row's root mean square; default
             :data:`isoglot.model.packed.STEP`.
 
+    Returns:
+        The files that were written.
+
     Raises:
         InputError: Weights to be packed are not finite.
         StorageError: The folder cannot be written to.

@@ -236,6 +236,9 @@ def train_vocabulary(
         progress: Progress reporter.
         **settings: The settings as keyword arguments, instead of ``config``: see :class:`VocabularyConfig`.
 
+    Returns:
+        The vocabulary; ``save`` writes it to a folder.
+
     Raises:
         ConfigError: Conflicting options, dictionaries or texts, or a size that is too small.
         CorruptFileError: A text has changed since its record was written.

@@ -424,6 +424,9 @@ def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = No
         name: Name of the file in a folder.
         room: Package whose estimators are allowed. Default: ``isoglot.align``.
 
+    Returns:
+        The fitted estimator.
+
     Raises:
         CorruptFileError: The file is damaged.
         InputError: It holds something else.

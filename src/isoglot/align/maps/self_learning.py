@@ -154,6 +154,12 @@ class Refinement(MatrixMap):
         neighborhood: K of CSLS.
 
     Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> bool(np.allclose(Refinement(rounds=1).fit(X, Y).transform(X), Y, atol=0.05))
+    True
     """
 
     rounds: int = field(default=5, metadata=bounds(least=1))

@@ -215,6 +215,14 @@ def train_aligner(
         languages: Languages of the two sides, for the record.
         progress: Progress in rounds.
 
+    Returns:
+        The trained aligner: ``align`` links new pairs.
+
+    >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"]), (["a", "book"], ["ein", "Buch"])]
+    >>> aligner = train_aligner(pairs)
+    >>> aligner.align(pairs[:1])
+    [[(0, 0), (1, 1)]]
+
     Raises:
         InputError: No pair has words on both sides, or a word has a line break.
     """
@@ -319,6 +327,9 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         path: The file, or its folder.
         model: Current location of the encoder, for the second kind; None: the recorded one.
         device: Where it computes.
+
+    Returns:
+        The aligner, ready for ``align``.
 
     Raises:
         ConfigError: A model is given for an aligner that has none, or it is another one.

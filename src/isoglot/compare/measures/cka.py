@@ -146,7 +146,7 @@ def paper_cka(X: Array, Y: Array) -> float:
         Y: N × E, the same items in the same order.
 
     Returns:
-        From 0 to 1 for centered rows; without centering, 1 also says that both means are large.
+        From 0 to 1.
 
     >>> import numpy as np
     >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))

@@ -370,13 +370,27 @@ _REGISTERED: dict[str, Task[Any]] = {}
 
 
 def register(task: Task[Any]) -> Task[Any]:
-    """Register a task under its name."""
+    """Register a task under its name.
+
+    Args:
+        task: A task of your own.
+
+    Returns:
+        The task itself.
+    """
     _REGISTERED[task.name] = task
     return task
 
 
 def known_tasks() -> dict[str, Task[Any]]:
-    """All tasks by name."""
+    """All tasks by name.
+
+    Returns:
+        Built-in tasks and registered ones.
+
+    >>> "ner" in known_tasks()
+    True
+    """
     for home in _HOMES.values():
         import_module(f"isoglot.transfer.tasks.{home}")
     return dict(_REGISTERED)
@@ -433,6 +447,15 @@ def _failed(path: str | Path, line: int | None, error: BaseException) -> InputEr
 
 def find_task(name: str) -> Task[Any]:
     """Find a task by name.
+
+    Args:
+        name: Such as ``ner``.
+
+    Returns:
+        The task, which reads and scores examples.
+
+    >>> find_task("ner").name
+    'ner'
 
     Raises:
         ConfigError: It does not exist.

@@ -1,0 +1,77 @@
+"""What every public name says of itself: a line, its parameters, what it returns and, where it can be short, an example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import pytest
+
+import isoglot
+
+# They need files, a trained encoder or minutes: the guides and tutorials run them.
+WITHOUT_EXAMPLE = set[str]()
+# They are made by other functions, whose examples show them.
+RESULTS = set[str]()
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public function and class, once."""
+    rooms = ["isoglot", *(f"isoglot.{module.name}" for module in iter_modules(isoglot.__path__) if module.ispkg)]
+    seen = set()
+    for room in reversed(rooms):  # a room before the package that offers the same name
+        module = import_module(room)
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if (inspect.isfunction(value) or inspect.isclass(value)) and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{room.removeprefix('isoglot.')}.{name}", value
+
+
+PUBLIC = dict(public())
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+
+
+def sections(value: Any) -> dict[str, str]:
+    """The sections of a docstring by their name; what stands before them has none."""
+    text = inspect.cleandoc(value.__doc__ or "")
+    parts = re.split(r"^(Args|Returns|Yields|Raises|Attributes):\n", text, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def test_there_are_public_names() -> None:
+    assert len(FUNCTIONS) > 120
+    assert len(PUBLIC) > 230
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_first_line_says_what_it_is(name: str) -> None:
+    first, _, rest = (PUBLIC[name].__doc__ or "").strip().partition("\n")
+    assert first.endswith((".", ":")), first
+    assert len(first) <= 120
+    assert not rest.strip() or rest.startswith("\n"), "an empty line follows the first"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parameters_and_results_are_described(name: str) -> None:
+    value, said = FUNCTIONS[name], sections(FUNCTIONS[name])
+    described = {
+        each.strip(" *")
+        for names in re.findall(r"^ {4}([\w*, ]+):", said.get("Args", ""), re.MULTILINE)
+        for each in names.split(",")
+    }
+    assert [each for each in inspect.signature(value).parameters if each not in described] == []
+    if inspect.signature(value).return_annotation not in {None, "None", "Iterator[None]"}:
+        assert {"Returns", "Yields"} & set(said)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_there_is_an_example_where_it_can_be_short(name: str) -> None:
+    own = inspect.cleandoc(PUBLIC[name].__doc__ or "")
+    below = "".join(inspect.getdoc(each) or "" for _, each in inspect.getmembers(PUBLIC[name], inspect.isfunction))
+    has = ">>>" in own or (inspect.isclass(PUBLIC[name]) and ">>>" in below)
+    assert has != (name in WITHOUT_EXAMPLE | RESULTS), "an example that runs, or its name in the list above; not both"
