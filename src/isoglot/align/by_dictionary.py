@@ -237,6 +237,10 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
     Returns:
         P × 2: row of the source word, row of the target word.
 
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> dictionary_pairs([Entry("house", "Haus")], ["the", "house"], ["Haus"]).tolist()
+    [[1, 0]]
+
     Raises:
         InputError: There is none; the message has the numbers of words found.
     """

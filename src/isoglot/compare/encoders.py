@@ -415,6 +415,10 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
 
     Returns:
         The untrained encoder, a floor for any comparison.
+
+    >>> from isoglot.model import load_encoder
+    >>> random_encoder_like(load_encoder("isoglot-mini", device="cpu"), seed=0).depth
+    8
     """
     start = derive_seed(seed, "untrained encoder")
     # Modules draw from torch's global generator when they are made; it continues as if nothing had been drawn.

@@ -242,6 +242,13 @@ def layer_cka(
     Returns:
         A value for each pair of layers, in three forms.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> english = isoglot.extract(encoder, ["He sleeps.", "It is old.", "We can see it.", "No."], layers=[0, 8], language="en")
+    >>> german = isoglot.extract(encoder, ["Er schläft.", "Es ist alt.", "Wir können es sehen.", "Nein."], layers=[0, 8], language="de")
+    >>> layer_cka(english, german).layers_x
+    (0, 8)
+
     Raises:
         InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a constant layer.
     """

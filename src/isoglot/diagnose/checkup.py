@@ -56,7 +56,11 @@ if TYPE_CHECKING:
 
 
 class DiagnoseConfig(Config):
-    """Settings of a check-up."""
+    """Settings of a check-up.
+
+    >>> DiagnoseConfig(cka_sentences=100).cka_sentences
+    100
+    """
 
     folds: int = Field(5, ge=2, le=50)
     """Cross-validation folds for means, CSLS neighborhoods, maps and probes."""

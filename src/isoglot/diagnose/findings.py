@@ -76,6 +76,13 @@ def all_findings(checkup: Checkup) -> list[Finding]:
 
     Returns:
         Findings with their text and severity.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> from isoglot.diagnose import builtin_set
+    >>> checkup = isoglot.diagnose(encoder, [builtin_set(["en", "de"], 24)], layers=[7, 8])
+    >>> len(all_findings(checkup)) > 2
+    True
     """
     return [
         Finding("verdict", *_verdict(checkup)),

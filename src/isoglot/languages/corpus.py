@@ -252,6 +252,9 @@ def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_0
 
     Returns:
         The translations of every word, with their counts.
+
+    >>> len(dictionary("en", "de", sentences=500).entries) > 100
+    True
     """
     counts: dict[str, Counter[str]] = {}
     lemmas: dict[str, str] = {}

@@ -89,6 +89,9 @@ def twin(
     Returns:
         One twin for each sentence.
 
+    >>> [len(each.tokens) for each in twin([["he", "sleeps"]], "shift")]
+    [2]
+
     Raises:
         ConfigError: The kind, order or degree is invalid, or an order needs trees.
         InputError: The heads of a sentence form no tree.

@@ -86,6 +86,11 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     Returns:
         Ids and mask, B × T.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> batch_of_ids(encoder.vocabulary, [[100, 101], [102]]).ids_BT.shape[0]
+    2
+
     Raises:
         ConfigError: There is no sentence, or the length leaves no room for a token.
     """

@@ -22,7 +22,13 @@ Size = Literal["nano", "micro", "mini", "small", "base", "base12"]
 
 
 class EncoderConfig(Config):
-    """Architecture of an encoder and what its languages share."""
+    """Architecture of an encoder and what its languages share.
+
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> config = encoder_config("modern", "nano", vocabulary_size=50, languages=("en", "fr"))
+    >>> Encoder(config).depth == config.layers
+    True
+    """
 
     layers: int = Field(ge=1)
     """number of layers"""

@@ -238,6 +238,12 @@ def language_statistics(
     Returns:
         Mean (D) and covariance (D × D) of every layer.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> found = language_statistics(encoder, ["He sleeps.", "It is old."], layers=[8], language="en")
+    >>> found.layers
+    (8,)
+
     Raises:
         ConfigError: The encoder does not have that layer or language.
         InputError: A sentence is empty, or a hidden state is not finite.

@@ -154,6 +154,12 @@ def word_types(
         ``missing`` lists the words that do not occur; ``without_vector`` in the header those that occur but have no
         subword (or only ``[UNK]``), or whose subwords have no vector.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> found = word_types(encoder, ["the old house", "the house"], ["house"], layers=[8], language="en")
+    >>> found[8].shape
+    (1, 384)
+
     Raises:
         ConfigError: The encoder does not have that layer or language, or a word is given twice.
         InputError: A sentence is empty, or none of the words occurs in the corpus.

@@ -161,6 +161,9 @@ class RetrievalConfig:
         resamples: Bootstrap resamples of the intervals.
         seed: Random seed of the intervals, the folds, and the halves for choosing the best layer.
 
+    >>> RetrievalConfig(resamples=200).resamples
+    200
+
     Raises:
         ConfigError: A value is invalid.
     """

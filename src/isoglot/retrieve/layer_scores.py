@@ -63,6 +63,10 @@ class VectorSet:
             None: all rows are the vocabulary.
         without_vector: Number of words that were left out because they have no vector.
         others: By layer, mean and rows from other text, for :class:`Estimates` of kind ``given``.
+
+    >>> import numpy as np
+    >>> VectorSet(name="en", layers={8: np.eye(3)}).layers[8].shape
+    (3, 3)
     """
 
     name: str

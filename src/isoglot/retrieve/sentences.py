@@ -77,6 +77,13 @@ def retrieve_sentences(
     Returns:
         Scores of every pair of languages, layer and method, in both directions.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> from isoglot.diagnose import builtin_set
+    >>> found = retrieve_sentences(encoder, [builtin_set(["en", "de"], 20)], layers=[8], device="cpu")
+    >>> type(found).__name__
+    'Retrieval'
+
     Raises:
         ConfigError: The encoder does not have a language or layer, or a mean is missing.
         InputError: A hidden state is not finite, or there are too few sentences.

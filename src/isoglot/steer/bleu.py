@@ -59,6 +59,9 @@ def bleu_1(
     Returns:
         The score from 0 to 100, with sacrebleu's signature.
 
+    >>> round(bleu_1(["das Haus ist alt"], ["das Haus ist neu"], "de").score)
+    75
+
     Raises:
         ConfigError: Subwords are counted and no vocabulary is given.
         InputError: There are not as many references.

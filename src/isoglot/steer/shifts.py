@@ -160,6 +160,9 @@ class ShiftOptions:
         positions: Which positions move.
         other_encoder: Whether means of an encoder with other weights are accepted.
 
+    >>> ShiftOptions(kind="norm-matched", positions="tokens").kind
+    'norm-matched'
+
     Raises:
         ConfigError: An option does not exist.
     """

@@ -221,6 +221,13 @@ def translate_tokens(
     Returns:
         The texts and their tokens, with the layer and alpha.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> means = isoglot.bundled_means()
+    >>> found = translate_tokens(encoder, ["The house is old."], "en", "de", means)
+    >>> len(found.texts)
+    1
+
     Raises:
         ConfigError: A language has no mean or no token set, a layer does not exist, or an option is invalid.
         InputError: There is no sentence, or one is empty.

@@ -239,6 +239,15 @@ def train_vocabulary(
     Returns:
         The vocabulary; ``save`` writes it to a folder.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("the house is old\\nthe old house\\n" * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> vocabulary.languages
+    ('en',)
+
     Raises:
         ConfigError: Conflicting options, dictionaries or texts, or a size that is too small.
         CorruptFileError: A text has changed since its record was written.

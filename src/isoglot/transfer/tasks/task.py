@@ -66,7 +66,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Passage(Example):
-    """One text, or a pair, and its label."""
+    """One text, or a pair, and its label.
+
+    >>> Passage(("It was a good film.",), "positive").label
+    'positive'
+    """
 
     texts: tuple[str, ...]
     label: str = ""
@@ -109,6 +113,10 @@ class Data(Generic[ExampleT]):
     """Examples of one language, and the file they were read from, if any.
 
     They are stored as a tuple, so the hash stays valid.
+
+    >>> from isoglot.transfer import Passage
+    >>> len(Data([Passage(("It was a good film.",), "positive")], "mine"))
+    1
     """
 
     examples: Sequence[ExampleT]
