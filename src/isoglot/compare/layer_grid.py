@@ -244,8 +244,8 @@ def layer_cka(
 
     >>> import isoglot
     >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
-    >>> english = isoglot.extract(encoder, ["He sleeps.", "It is old.", "We can see it.", "No."], layers=[0, 8], language="en")
-    >>> german = isoglot.extract(encoder, ["Er schläft.", "Es ist alt.", "Wir können es sehen.", "Nein."], layers=[0, 8], language="de")
+    >>> text = {"en": ["He sleeps.", "It is old.", "Yes.", "No."], "de": ["Er schläft.", "Es ist alt.", "Ja.", "Nein."]}
+    >>> english, german = (isoglot.extract(encoder, text[code], layers=[0, 8], language=code) for code in text)
     >>> layer_cka(english, german).layers_x
     (0, 8)
 

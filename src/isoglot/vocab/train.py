@@ -243,7 +243,7 @@ def train_vocabulary(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     text = Path(folder) / "en.txt"
-    ...     _ = text.write_text("the house is old\\nthe old house\\n" * 20, encoding="utf-8")
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
     ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
     >>> vocabulary.languages
     ('en',)

@@ -218,7 +218,8 @@ def train_aligner(
     Returns:
         The trained aligner: ``align`` links new pairs.
 
-    >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"]), (["a", "book"], ["ein", "Buch"])]
+    >>> english, german = ["the house", "the book", "a book"], ["das Haus", "das Buch", "ein Buch"]
+    >>> pairs = [(left.split(), right.split()) for left, right in zip(english, german, strict=True)]
     >>> aligner = train_aligner(pairs)
     >>> aligner.align(pairs[:1])
     [[(0, 0), (1, 1)]]
