@@ -213,7 +213,7 @@ def first_line(room: str, name: str) -> str:
     """The first line of a docstring; of a constant, its type."""
     value = getattr(import_module(room), name)
     text = (value.__doc__ or "") if isinstance(value, type | FunctionType) else f"A {type(value).__name__}."
-    return text.strip().partition("\n")[0]
+    return re.sub(r":\w+:`[~.]?", "`", text.strip().partition("\n")[0])
 
 
 def autodoc(room: str, name: str) -> str:

@@ -194,7 +194,9 @@ def test_links_and_pictures_are_there(page: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-PYTHON_BLOCKS = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+PYTHON_BLOCKS = re.compile(
+    r"^```(?:python|\{code-cell\}[^\n]*)\n(?:---\n.*?^---\n)?(.*?)^```", flags=re.DOTALL | re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -217,6 +219,17 @@ def test_a_command_that_fails_in_a_notebook_fails_the_build(page: Path) -> None:
     for cell, after in zip(cells, [*cells[1:], ""], strict=True):
         if "!isoglot" in cell:  # IPython goes on after a failed command
             assert re.search(r"_exit_code == 0|SVG\(|Study\.open\(", cell + after), cell
+
+
+def test_figures_of_notebooks_have_alternative_text() -> None:
+    shown = 0
+    for page in PAGES:
+        cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        for cell in cells:
+            if re.search(r"^(SVG\(|\S+\.plot\(\)$|figure$|picture\()", cell, re.MULTILINE):
+                assert re.search(r"^ {4}alt: \".{20,}\"$", cell, re.MULTILINE), cell
+                shown += 1
+    assert shown >= 8
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "docs/guides/steer.md"])
