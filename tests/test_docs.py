@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -197,6 +198,24 @@ def test_links_and_pictures_are_there(page: Path) -> None:
 PYTHON_BLOCKS = re.compile(
     r"^```(?:python|\{code-cell\}[^\n]*)\n(?:---\n.*?^---\n)?(.*?)^```", flags=re.DOTALL | re.MULTILINE
 )
+
+
+def test_programs_targets_extras_and_settings_of_the_docs_are_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL))
+        scripts = re.findall(r"python (?:-\S+ )*((?:benchmarks|scripts)/\w+\.py)", code)
+        wrong += [f"{page.name}: {name}" for name in scripts if not (ROOT / name).is_file()]
+        targets = re.findall(r"(?:^|`)(?:\$ )?make ([a-z]+)", code, flags=re.MULTILINE)
+        wrong += [f"{page.name}: make {name}" for name in targets if f"\n{name}:" not in makefile]
+        extras = {name for names in re.findall(r"(?:isoglot|\.)\[([a-z,]+)\]", code) for name in names.split(",")}
+        wrong += [f"{page.name}: extra {name}" for name in extras - set(project["optional-dependencies"])]
+        for block in re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+            tomllib.loads(block)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
