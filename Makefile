@@ -43,7 +43,7 @@ tests: $(VENV)/.dev  ## pytest on all cores, with coverage
 	@$(BIN)/pytest -n $(JOBS) --cov
 
 docs: $(VENV)/.docs  ## the site, with executed tutorials, in docs/_build/html; a warning is an error
-	@rm -rf docs/tutorials/emergence docs/tutorials/fixed
+	@rm -rf docs/tutorials/emergence docs/tutorials/fixed docs/kit
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from isoglot import __version__
 
 if TYPE_CHECKING:
+    from page_parts import Part
     from sphinx.application import Sphinx
 
 project = "isoglot"
@@ -73,10 +74,23 @@ def _block_math(self: Any, node: Any) -> None:  # noqa: ANN401
 
 
 def setup(app: Sphinx) -> None:
-    """Write the generated pages before anything is read; formulas become MathML, which needs no script."""
+    """Write the generated pages before anything is read, and divide long ones; formulas become MathML, which needs no script."""
+    from page_parts import divided, first_page, followed, moved, write_parts
     from reference_pages import write_pages
 
-    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir)))
+    pages: dict[str, list[Part]] = {}
+
+    def write(app: Sphinx) -> None:
+        docs = Path(app.srcdir)
+        write_pages(docs)
+        pages.update(divided(docs))
+        write_parts(docs, pages)
+
+    def read(_: Sphinx, name: str, content: list[str]) -> None:
+        content[0] = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
+
+    app.connect("builder-inited", write)
+    app.connect("source-read", read)
     app.registry.html_inline_math_renderers["mathml"] = (_inline_math, None)
     app.registry.html_block_math_renderers["mathml"] = (_block_math, None)
 

@@ -55,7 +55,11 @@ def pages() -> Iterator[tuple[str, str]]:
     yield from ((f"cli-{verb}", command_page(verb)) for verb in VERBS)
     rooms = {room: f"api-{room.removeprefix('isoglot.')}" for room in ROOMS}
     yield "api", index("Python API", "Public names, room by room.", rooms.values())
-    yield from ((page, room_page(room)) for room, page in rooms.items())
+    homes = {
+        name: room for room in ROOMS for name in import_module(room).__all__
+    }  # isoglot itself is the first of them
+    yield from ((page, room_page(room, homes)) for room, page in rooms.items())
+    yield from ((name_page(room, name), f"# {name}\n\n{autodoc(room, name)}\n") for name, room in homes.items())
     yield "recipes", recipes_page()
     yield "measures", measures_page()
     yield "settings", settings_page()
@@ -189,22 +193,43 @@ def _escaped(text: str) -> str:
 # --- the API ---
 
 
-def room_page(room: str) -> str:
-    """The public names of a room, each with its docstring."""
-    module = import_module(room)
-    blocks = [f"# {room}", "", f"{ROOMS[room]}.", ""]
-    for name in sorted(module.__all__, key=lambda name: (not name.islower(), name.lower())):
-        value = getattr(module, name)
-        if isinstance(value, type):
-            options = ["   :members:", "   :inherited-members: Module, BaseModel, Exception, tuple, dict"]
-            lines = [f".. autoclass:: {room}.{name}", *options]
-        elif isinstance(value, FunctionType):
-            lines = [f".. autofunction:: {room}.{name}"]
-        else:
-            lines = [f".. py:data:: {name}", f"   :module: {room}"]
-        shared = ["   :no-index:"] if room == "isoglot" else []  # each of them is indexed on the page of its room
-        blocks += ["```{eval-rst}", *lines, *shared, "```", ""]
-    return "\n".join(blocks)
+def room_page(room: str, homes: dict[str, str]) -> str:
+    """The public names of a room, each with its first line and a link to its page, which is below the room it is defined in."""
+    names = sorted(import_module(room).__all__, key=lambda name: (not name.islower(), name.lower()))
+    pages = {name: name_page(homes[name], name) for name in names}
+    rows = [(f"[`{name}`]({pages[name]}.md)", _escaped(first_line(homes[name], name))) for name in names]
+    own = [page for name, page in pages.items() if homes[name] == room]
+    toctree = ["```{toctree}", ":hidden:", "", *own, "```", ""] if own else []
+    return "\n".join([f"# {room}", "", f"{ROOMS[room]}.", "", table(("Name", "What it is"), rows), "", *toctree])
+
+
+def name_page(room: str, name: str) -> str:
+    """The file of a public name; file systems that ignore case must tell ``Shift`` from ``shift``."""
+    kind = "" if name.islower() else "class-"
+    return f"api-{room.removeprefix('isoglot.')}-{kind}{name}"
+
+
+def first_line(room: str, name: str) -> str:
+    """The first line of a docstring; of a constant, its type."""
+    value = getattr(import_module(room), name)
+    text = (value.__doc__ or "") if isinstance(value, type | FunctionType) else f"A {type(value).__name__}."
+    return re.sub(r":\w+:`[~.]?", "`", text.strip().partition("\n")[0])
+
+
+def autodoc(room: str, name: str) -> str:
+    """The directive that shows a name with its docstring."""
+    value = getattr(import_module(room), name)
+    if isinstance(value, type):
+        lines = [
+            f".. autoclass:: {room}.{name}",
+            "   :members:",
+            "   :inherited-members: Module, BaseModel, Exception, tuple, dict",
+        ]
+    elif isinstance(value, FunctionType):
+        lines = [f".. autofunction:: {room}.{name}"]
+    else:
+        lines = [f".. py:data:: {name}", f"   :module: {room}"]
+    return "\n".join(["```{eval-rst}", *lines, "```"])
 
 
 # --- recipes, measures, settings ---

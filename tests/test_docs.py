@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -19,10 +21,18 @@ import isoglot
 from isoglot.cli.main import app
 
 ROOT = Path(__file__).parents[1]
-GENERATED = ("_build", "jupyter_execute")
+
+
+def written_by_hand(page: Path) -> bool:
+    """Whether a page below docs is a source, and not what a build of the site wrote beside the sources."""
+    if page.parent.name in {"project", "reference"}:
+        return page.name in {"index.md", "file-formats.md"}
+    return not {"_build", "jupyter_execute"} & set(page.parts) and "." not in page.stem  # LOG.2.md is a part of LOG.md
+
+
 PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY")),
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(page.parts) & set(GENERATED)),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if written_by_hand(page)),
 ]
 COMMAND = typer.main.get_command(app)
 
@@ -32,7 +42,7 @@ def commands(text: str) -> Iterator[str]:
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     for block in blocks:
         for line in block.replace("\\\n", " ").splitlines():
-            if found := re.match(r"\s*(?:\$ |\w+=\S+ )*isoglot (.*)", line):
+            if found := re.match(r"\s*(?:\$ |!|\w+=\S+ )*isoglot (.*)", line):
                 yield found[1]
     rest = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     for span in re.findall(r"`([^`]+)`", rest):
@@ -89,22 +99,55 @@ def test_examples_of_the_help_are_there() -> None:
     assert not [f"{line}: {one}" for line in examples for one in problems(line)]
 
 
-def anchor(heading: str) -> str:
-    """The anchor of a heading, as GitHub and the site make it."""
-    return re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", heading).strip().lower()).replace(" ", "-")
+@cache
+def site(name: str) -> Any:
+    """A module of the site's build."""
+    spec = spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and named tuples look for their module
+    spec.loader.exec_module(module)
+    return module
+
+
+anchor = site("page_parts").anchor
 
 
 @cache
 def generated_pages() -> dict[Path, str]:
     """The pages that the site's build writes from the code."""
-    spec = spec_from_file_location("reference_pages", ROOT / "docs/reference_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = site("reference_pages")
     written = {ROOT / f"docs/reference/{name}.md": text for name, text in module.pages()}
     names = {name: ROOT / f"docs/project/{name.lower()}.md" for name in module.ROOT_PAGES}
     return written | {path: module.root_page(ROOT / f"{name}.md") for name, path in names.items()}
+
+
+def test_no_page_of_the_site_is_long_and_nothing_of_it_is_lost() -> None:
+    parts, words = site("page_parts").parts, site("page_parts").words
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES} | generated_pages()
+    for page, text in texts.items():
+        body = re.sub(r"\A---\n.*?\n---\n\s*", "", text, flags=re.DOTALL)  # how a notebook is executed
+        pages = parts(page.stem, body)
+        assert [words(each.text) for each in pages if words(each.text) > 1650] == [], page
+        lines = {line.strip("# ") for line in body.splitlines()}
+        shown = {line.strip("# ") for each in pages for line in f"{each.title} · \n{each.text}".splitlines()}
+        shown |= {title for each in pages for title in each.title.split(" · ")}
+        assert [line for line in lines - shown if not any(line in title for title in shown)] == [], page
+
+
+def test_a_long_page_is_divided_at_headings_between_rows_and_never_in_code() -> None:
+    module = site("page_parts")
+    rows = "\n".join(f"| row {number} | {'word ' * 20} |" for number in range(150))
+    code = "```sh\n## no heading\n```"
+    text = f"# Page\n\nBefore.\n\n{code}\n\n## One\n\n{'word ' * 1500}\n\n## Two\n\n| a | b |\n|---|---|\n{rows}\n"
+    pages = module.parts("page", text)
+    assert [each.title for each in pages] == ["Page", "One", "Two", "Two, continued", "Two, continued"]
+    assert [each.name for each in pages] == ["page", "page.2", "page.3", "page.4", "page.5"]
+    assert code in pages[0].text
+    assert all("| a | b |\n|---|---|\n" in each.text for each in pages[2:])
+    places = module.moved({"page": pages})
+    assert module.followed("[x](../page.md#two) [y](page.md#zero)", places) == "[x](../page.3.md#two) [y](page.md#zero)"
 
 
 def test_reference_has_every_measure_recipe_and_verb() -> None:
@@ -152,13 +195,34 @@ def test_links_and_pictures_are_there(page: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-PYTHON_BLOCKS = re.compile(r"^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+PYTHON_BLOCKS = re.compile(
+    r"^```(?:python|\{code-cell\}[^\n]*)\n(?:---\n.*?^---\n)?(.*?)^```", flags=re.DOTALL | re.MULTILINE
+)
+
+
+def test_programs_targets_extras_and_settings_of_the_docs_are_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wrong = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL))
+        scripts = re.findall(r"python (?:-\S+ )*((?:benchmarks|scripts)/\w+\.py)", code)
+        wrong += [f"{page.name}: {name}" for name in scripts if not (ROOT / name).is_file()]
+        targets = re.findall(r"(?:^|`)(?:\$ )?make ([a-z]+)", code, flags=re.MULTILINE)
+        wrong += [f"{page.name}: make {name}" for name in targets if f"\n{name}:" not in makefile]
+        extras = {name for names in re.findall(r"(?:isoglot|\.)\[([a-z,]+)\]", code) for name in names.split(",")}
+        wrong += [f"{page.name}: extra {name}" for name in extras - set(project["optional-dependencies"])]
+        for block in re.findall(r"^```toml\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+            tomllib.loads(block)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_python_of_the_docs_imports_names_that_are_there(page: Path) -> None:
     for block in PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8")):
-        code = "\n".join(line for line in block.splitlines() if not line.startswith(("!", "%", ":")))
+        joined = block.replace("\\\n", " ").splitlines()
+        code = "\n".join(line for line in joined if not line.startswith(("!", "%", ":")))
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isoglot"):
                 module = import_module(node.module or "")
@@ -168,11 +232,31 @@ def test_python_of_the_docs_imports_names_that_are_there(page: Path) -> None:
                 assert hasattr(isoglot, node.attr) or find_spec(f"isoglot.{node.attr}")
 
 
-def test_python_of_the_guide_runs() -> None:
-    page = ROOT / "docs/guides/python.md"
+@pytest.mark.parametrize("page", [page for page in PAGES if "{code-cell}" in page.read_text(encoding="utf-8")])
+def test_a_command_that_fails_in_a_notebook_fails_the_build(page: Path) -> None:
+    cells = PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8"))
+    for cell, after in zip(cells, [*cells[1:], ""], strict=True):
+        if "!isoglot" in cell:  # IPython goes on after a failed command
+            assert re.search(r"_exit_code == 0|SVG\(|Study\.open\(", cell + after), cell
+
+
+def test_figures_of_notebooks_have_alternative_text() -> None:
+    shown = 0
+    for page in PAGES:
+        cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        for cell in cells:
+            if re.search(r"^(SVG\(|\S+\.plot\(\)$|figure$|picture\()", cell, re.MULTILINE):
+                assert re.search(r"^ {4}alt: \".{20,}\"$", cell, re.MULTILINE), cell
+                shown += 1
+    assert shown >= 8
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "docs/guides/steer.md"])
+def test_python_of_the_guides_runs(page: str) -> None:
     names: dict[str, Any] = {}
-    exec("\n".join(PYTHON_BLOCKS.findall(page.read_text(encoding="utf-8"))), names)  # noqa: S102
-    assert names["neutral"].shape == (200, 384)
+    exec("\n".join(PYTHON_BLOCKS.findall((ROOT / page).read_text(encoding="utf-8"))), names)  # noqa: S102
+    result = names["neutral"] if "neutral" in names else names["shifted"][8]
+    assert result.shape[1] == 384
 
 
 NOT_OUR_WORDS = {  # what we do not write: what we write
@@ -192,7 +276,7 @@ NOT_OUR_WORDS = {  # what we do not write: what we write
     r"that comes? along": "bundled, built-in",
     r"\bcame to\b": "name the result",
 }
-PROSE = [page for page in PAGES if page.name != "changelog.md"] + sorted((ROOT / "src").rglob("*.py"))
+PROSE = PAGES + sorted((ROOT / "src").rglob("*.py"))
 
 
 def odd_words(text: str) -> list[str]:

@@ -76,6 +76,9 @@ def align_embeddings(
         device: Where to compute: a CUDA device, or else the CPU.
         progress: Progress of the fit.
 
+    Returns:
+        The map, the scores of every method, and what they were checked against.
+
     Raises:
         ConfigError: The map does not support these widths, or a language is missing.
         InputError: No entry of a dictionary was found, or the test leaks.
@@ -144,6 +147,9 @@ def align_types(
         contexts: Maximum number of sentences per word.
         config: Map, normalization and evaluation.
         progress: Progress of each step.
+
+    Returns:
+        A map for every layer, with its scores.
 
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
@@ -223,6 +229,18 @@ def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], on
 def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
     """Rows of the entries with both words available, P × 2, unique and in the order of the entries.
 
+    Args:
+        entries: Entries of a dictionary.
+        source_words: Words of the rows of X.
+        target_words: Words of the rows of Y.
+
+    Returns:
+        P × 2: row of the source word, row of the target word.
+
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> dictionary_pairs([Entry("house", "Haus")], ["the", "house"], ["Haus"]).tolist()
+    [[1, 0]]
+
     Raises:
         InputError: There is none; the message has the numbers of words found.
     """
@@ -243,8 +261,15 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
 def identical_pairs(source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
     """Rows of words spelled the same in both languages, P × 2, in the order of the source.
 
+    Args:
+        source_words: Words of the rows of X.
+        target_words: Words of the rows of Y.
+
     >>> identical_pairs(["the", "taxi", "1984"], ["1984", "le", "taxi"]).tolist()
     [[1, 2], [2, 0]]
+
+    Returns:
+        P × 2: row of the source word, row of the target word.
 
     Raises:
         InputError: There is none.
@@ -254,6 +279,16 @@ def identical_pairs(source_words: Sequence[str], target_words: Sequence[str]) ->
 
 def numeral_pairs(source_words: Sequence[str], target_words: Sequence[str]) -> np.ndarray:
     """Rows of the same numerals (digits 0 to 9) in both languages, P × 2: a seed dictionary for any two scripts.
+
+    Args:
+        source_words: Words of the rows of X.
+        target_words: Words of the rows of Y.
+
+    Returns:
+        P × 2: row of the source word, row of the target word.
+
+    >>> numeral_pairs(["a", "7", "1999"], ["1999", "b"]).tolist()
+    [[2, 0]]
 
     Raises:
         InputError: There is none.

@@ -59,6 +59,9 @@ def align_sentences(
         scratch: Folder for temporary vectors. Default: they are in memory.
         progress: Progress of each step.
 
+    Returns:
+        A map for every layer, with its scores.
+
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: A sentence is empty, or one of the test is in training too.
@@ -127,6 +130,9 @@ def align_words(
         config: Map, normalization and evaluation.
         scratch: Folder for temporary vectors. Default: they are in memory.
         progress: Progress of each step.
+
+    Returns:
+        A map for every layer, with its scores.
 
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.

@@ -111,6 +111,9 @@ def aligned_rows(
         seed: Random seed of vectors and noise.
         noise: Standard deviation of the noise as a share of the table's.
         progress: Progress reporter.
+
+    Returns:
+        Rows for the new subwords, for ``add_language(rows=…)``.
     """
     config = GLOVE.model_copy(update={"seed": seed})
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)

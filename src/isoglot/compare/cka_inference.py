@@ -127,6 +127,9 @@ def judge(
         level: Confidence level of the interval.
         seed: Random seed.
 
+    Returns:
+        The value with its interval and the p-value of the permutation test.
+
     Raises:
         ConfigError: An option is out of range.
         InputError: The rows are invalid.

@@ -166,6 +166,9 @@ def trace_emergence(
         seed: Random seed for sampling rows, where a measure takes fewer.
         progress: Progress in checkpoints.
 
+    Returns:
+        Every measure at every checkpoint, ordered by tokens.
+
     Raises:
         ConfigError: A measure, language or layer does not exist.
         CorruptFileError: A checkpoint is damaged.

@@ -193,6 +193,9 @@ def compare_models(
         ceiling_name: Its name.
         progress: Progress of each step.
 
+    Returns:
+        Every measure on the diagonal of the layers and the grid of CKA, with null, interval, floor and ceiling.
+
     Raises:
         ConfigError: A measure, layer or language does not exist.
         InputError: Too few sentences, or hidden states that are not finite or the same for all sentences.
@@ -390,6 +393,9 @@ def placed(
         floor: Value with an untrained encoder on one side.
         ceiling: Value between twins.
         kind: Whether more (similarity) or less (distance) is better.
+
+    Returns:
+        The position, or ``None`` without a floor or a ceiling, or where both are equal.
     """
     span = ceiling - floor if kind == "similarity" else floor - ceiling
     if not span > 0:
@@ -406,6 +412,13 @@ def random_encoder_like(encoder: EncoderLike, seed: int = 0) -> EncoderLike:
     Args:
         encoder: Any encoder.
         seed: Random seed of the weights.
+
+    Returns:
+        The untrained encoder, a floor for any comparison.
+
+    >>> from isoglot.model import load_encoder
+    >>> random_encoder_like(load_encoder("isoglot-mini", device="cpu"), seed=0).depth
+    8
     """
     start = derive_seed(seed, "untrained encoder")
     # Modules draw from torch's global generator when they are made; it continues as if nothing had been drawn.

@@ -254,6 +254,13 @@ class Figure7:
 def read_figure7(path: str | Path, settings: Sequence[str] = ()) -> Figure7Config:
     """Read the config from a TOML file and apply ``key=value`` settings.
 
+    Args:
+        path: The TOML file.
+        settings: ``key=value`` settings, applied after the file.
+
+    Returns:
+        The validated config.
+
     Raises:
         ConfigError: A key or value is invalid; the message has the line.
         StorageError: The file cannot be read.
@@ -273,6 +280,9 @@ def measure_figure7(
         folder: Base of relative paths: the folder of the config file.
         device: Where encoders compute.
         progress: Progress in cells.
+
+    Returns:
+        Retrieval and CKA of every cell, and the claims about them.
 
     Raises:
         ConfigError: A model was trained on other languages than those of its row, or no cell has its models.

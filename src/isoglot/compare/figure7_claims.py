@@ -54,7 +54,14 @@ class Figure7Claim:
 
 
 def claims(figure: Figure7) -> list[Figure7Claim]:
-    """Every claim in every form of CKA."""
+    """Every claim in every form of CKA.
+
+    Args:
+        figure: The measured Figure 7.
+
+    Returns:
+        A claim for every form of CKA, with the numbers that decide it.
+    """
     judged: tuple[tuple[str, str, Callable[[Figure7, Form], Iterator[_Part]]], ...] = (
         ("W13", "Bilingual models are more alike than monolingual ones, those than random ones.", _order),
         ("W13", "The first layers are the most alike.", _first_layers),

@@ -239,6 +239,16 @@ def layer_cka(
         precision: ``given`` multiplies float32 rows in float32, ``float64`` everything in float64.
         progress: Progress in rows.
 
+    Returns:
+        A value for each pair of layers, in three forms.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> text = {"en": ["He sleeps.", "It is old.", "Yes.", "No."], "de": ["Er schläft.", "Es ist alt.", "Ja.", "Nein."]}
+    >>> english, german = (isoglot.extract(encoder, text[code], layers=[0, 8], language=code) for code in text)
+    >>> layer_cka(english, german).layers_x
+    (0, 8)
+
     Raises:
         InputError: Unequal numbers of rows, fewer than 4, a row that is not finite, or a constant layer.
     """
@@ -283,6 +293,9 @@ def stream_layer_cka(
         pool: Sentence pooling.
         chunk: Sentences read at a time: more take memory, fewer take time.
         progress: Progress in sentences.
+
+    Returns:
+        A value for each pair of layers, in three forms.
 
     Raises:
         ConfigError: A layer or language does not exist, or the chunk is empty.

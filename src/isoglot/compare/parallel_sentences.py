@@ -136,6 +136,17 @@ def builtin_languages_of(encoder: EncoderLike) -> list[str]:
 def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: int = 0) -> ParallelSet:
     """Distinct parallel test sentences of built-in languages and twins (:mod:`isoglot.languages.builtin`).
 
+    Args:
+        languages: Codes of built-in languages and twins.
+        sentences: Number of rows.
+        seed: Seed of the sentences.
+
+    Returns:
+        Rows with a sentence in every language.
+
+    >>> len(builtin_set(["en", "de"], 5))
+    5
+
     Raises:
         ConfigError: A language is not built in, or there is only one.
     """

@@ -56,7 +56,11 @@ if TYPE_CHECKING:
 
 
 class DiagnoseConfig(Config):
-    """Settings of a check-up."""
+    """Settings of a check-up.
+
+    >>> DiagnoseConfig(cka_sentences=100).cka_sentences
+    100
+    """
 
     folds: int = Field(5, ge=2, le=50)
     """Cross-validation folds for means, CSLS neighborhoods, maps and probes."""
@@ -100,6 +104,15 @@ def diagnose(
         others: Estimates of each language from other text, by layer, if they come from there.
         name: Name of the encoder in the result.
         progress: Reports progress.
+
+    Returns:
+        Every measurement; ``all_findings`` says what they mean.
+
+    >>> from isoglot.model import load_encoder
+    >>> from isoglot.diagnose import builtin_set
+    >>> found = diagnose(load_encoder("isoglot-mini", device="cpu"), [builtin_set(["en", "de"], 24)], layers=[7, 8])
+    >>> [each.code for each in found.languages]
+    ['en', 'de']
 
     Raises:
         ConfigError: The encoder lacks a language or layer, or no pair contains the pivot.

@@ -69,7 +69,21 @@ class Finding:
 
 
 def all_findings(checkup: Checkup) -> list[Finding]:
-    """All findings of a check-up, the most important first."""
+    """All findings of a check-up, the most important first.
+
+    Args:
+        checkup: A check-up.
+
+    Returns:
+        Findings with their text and severity.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> from isoglot.diagnose import builtin_set
+    >>> checkup = isoglot.diagnose(encoder, [builtin_set(["en", "de"], 24)], layers=[7, 8])
+    >>> len(all_findings(checkup)) > 2
+    True
+    """
     return [
         Finding("verdict", *_verdict(checkup)),
         *(Finding("layer", *said) for said in _layer_findings(checkup)),

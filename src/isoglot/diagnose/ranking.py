@@ -144,6 +144,9 @@ def rank_models(
         config: Settings.
         progress: Progress of each step.
 
+    Returns:
+        The encoders, highest score first, with paired tests and groups of ties.
+
     Raises:
         ConfigError: There are fewer than two models, two of one name, or too few languages to resample.
         InputError: There are too few sentences to choose a layer.

@@ -33,6 +33,12 @@ MOST = 2000
 def distinct_rows(given: ParallelSet) -> ParallelSet:
     """Remove rows that repeat a sentence of an earlier row in any language.
 
+    Args:
+        given: Parallel sentences.
+
+    Returns:
+        The rows that remain.
+
     >>> from isoglot.retrieve.parallel_sets import ParallelSet
     >>> rows = ParallelSet(name="x", sentences={"en": ["a", "b"] * 10, "de": list("cdefghijklmnopqrstuv")},
     ...                    numbers=list(range(20)))

@@ -168,6 +168,9 @@ def builtin_pairs(
         kind: What the second side is. Default: paraphrases if both sides are one language, else translations.
         seed: The random seed; the first side is the same for every second language.
 
+    Returns:
+        (sentence, sentence) for each pair.
+
     Raises:
         ConfigError: A language is not built in, or its sentences do not correspond.
     """

@@ -47,6 +47,15 @@ LANGUAGES = tuple(GRAMMARS)
 def grammar(language: str) -> Grammar:
     """The grammar of a built-in language.
 
+    Args:
+        language: Its code.
+
+    Returns:
+        The grammar, which renders meanings as sentences.
+
+    >>> grammar("de").language
+    'de'
+
     Raises:
         ConfigError: The language is not built in.
     """
@@ -129,6 +138,12 @@ def documents(
         register: ``encyclopaedic`` or ``conversational``. Default: both, in the ratio 6 to 4.
         topics: The topics with their frequencies. Default: those of the world. Documents of the same index and topic
             are the same under any two lists.
+
+    Returns:
+        Lists of sentences, without end.
+
+    >>> 4 <= len(next(documents("en", seed=0))) <= 9
+    True
     """
     made = grammar(language)
     index = 0
@@ -142,7 +157,24 @@ def documents(
 def parallel(
     languages: Sequence[str] = LANGUAGES, *, seed: int = 0, split: Split = "train", register: Register | None = None
 ) -> Iterator[tuple[Sentence, ...]]:
-    """Endless parallel sentences; :func:`align` gives their gold word alignment."""
+    """Endless parallel sentences; :func:`align` gives their gold word alignment.
+
+    Args:
+        languages: Codes of built-in languages.
+        seed: Seed of the sentences.
+        split: ``train``, ``dev`` or ``test``; the splits have no sentence in common.
+        register: ``encyclopaedic`` or ``conversational``.
+
+    Returns:
+        A sentence in each language, in the given order, without end.
+
+    >>> en, de = next(parallel(["en", "de"], seed=1))
+    >>> en.language, de.language
+    ('en', 'de')
+
+    Raises:
+        InputError: A language is not built in.
+    """
     grammars = [grammar(language) for language in languages]
     for meaning, wording in meanings(seed=seed, split=split, register=register):
         yield tuple(made.render(meaning, wording) for made in grammars)
@@ -162,7 +194,24 @@ def meanings(
 def paraphrases(
     language: str, *, seed: int = 0, split: Split = "train", register: Register | None = None
 ) -> Iterator[tuple[Sentence, Sentence]]:
-    """Endless pairs of sentences with the same meaning in other words or another order."""
+    """Endless pairs of sentences with the same meaning in other words or another order.
+
+    Args:
+        language: A built-in language.
+        seed: Seed of the sentences.
+        split: ``train``, ``dev`` or ``test``; the splits have no sentence in common.
+        register: ``encyclopaedic`` or ``conversational``.
+
+    Returns:
+        Pairs of sentences, without end.
+
+    >>> one, other = next(paraphrases("en", seed=1))
+    >>> one.text != other.text
+    True
+
+    Raises:
+        InputError: The language is not built in.
+    """
     made = grammar(language)
     for meaning, _ in meanings(seed=seed, split=split, register=register):
         first = made.render(meaning)
@@ -200,6 +249,12 @@ def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_0
         target: The language of the translations.
         seed: Random seed.
         sentences: Number of parallel sentences.
+
+    Returns:
+        The translations of every word, with their counts.
+
+    >>> len(dictionary("en", "de", sentences=500).entries) > 100
+    True
     """
     counts: dict[str, Counter[str]] = {}
     lemmas: dict[str, str] = {}

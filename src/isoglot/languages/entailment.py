@@ -54,7 +54,22 @@ class InferencePair:
 def inference(
     languages: Sequence[str] = LANGUAGES, *, seed: int = 0, split: Split = "train"
 ) -> Iterator[InferencePair]:
-    """Endless labeled pairs in several languages at once; the labels are equally frequent."""
+    """Endless labeled pairs in several languages at once; the labels are equally frequent.
+
+    Args:
+        languages: Codes of built-in languages.
+        seed: Seed of the sentences.
+        split: ``train``, ``dev`` or ``test``; the splits have no sentence in common.
+
+    Returns:
+        Pairs of premise and hypothesis in every language, with their label, without end.
+
+    >>> next(inference(["en"], seed=0)).label in {"entailment", "neutral", "contradiction"}
+    True
+
+    Raises:
+        InputError: A language is not built in.
+    """
     grammars = [grammar(language) for language in languages]
     index = 0
     while True:

@@ -135,6 +135,19 @@ def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     """Gold word alignment: pairs of token positions, from 0, that express the same part of the meaning.
 
     Both sentences must render the same meaning.
+
+    Args:
+        source: A sentence.
+        target: Its translation.
+
+    Returns:
+        Pairs of (source position, target position), sorted.
+
+    >>> from isoglot.languages import parallel
+    >>> en, de = next(parallel(["en", "de"], seed=1))
+    >>> links = align(en, de)
+    >>> all(0 <= i < len(en) and 0 <= j < len(de) for i, j in links)
+    True
     """
     where: dict[int, list[int]] = {}
     for position, units in enumerate(target.token_units()):

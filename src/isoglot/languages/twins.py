@@ -86,6 +86,12 @@ def twin(
         seed: Random seed of permutations, resampled tokens and kept words. The order of a sentence depends on the seed
             and its words only.
 
+    Returns:
+        One twin for each sentence.
+
+    >>> [len(each.tokens) for each in twin([["he", "sleeps"]], "shift")]
+    [2]
+
     Raises:
         ConfigError: The kind, order or degree is invalid, or an order needs trees.
         InputError: The heads of a sentence form no tree.
@@ -108,6 +114,13 @@ def twin(
 
 def twin_code(language: str, kind: Kind) -> str:
     """The language code of a twin: a private-use tag of the original language.
+
+    Args:
+        language: Code of the original language.
+        kind: What differs.
+
+    Returns:
+        A BCP-47 code.
 
     >>> twin_code("eng", "shift"), twin_code("de", "frequency"), twin_code("en-x-shift", "order")
     ('en-x-shift', 'de-x-freq', 'en-x-shift-order')

@@ -22,7 +22,13 @@ Size = Literal["nano", "micro", "mini", "small", "base", "base12"]
 
 
 class EncoderConfig(Config):
-    """Architecture of an encoder and what its languages share."""
+    """Architecture of an encoder and what its languages share.
+
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> config = encoder_config("modern", "nano", vocabulary_size=50, languages=("en", "fr"))
+    >>> Encoder(config).depth == config.layers
+    True
+    """
 
     layers: int = Field(ge=1)
     """number of layers"""
@@ -146,6 +152,21 @@ def encoder_config(
     **changes: Any,  # noqa: ANN401 - any field of the config
 ) -> EncoderConfig:
     """Build the config of a preset and a size, with any field changed.
+
+    Args:
+        preset: ``paper`` or ``modern``.
+        size: Layers, hidden size and heads.
+        vocabulary_size: Number of token ids.
+        languages: Languages of the encoder.
+        plan: What each language has to itself (:class:`SharingPlan`).
+        changes: Any field of the config.
+
+    Returns:
+        The validated config.
+
+    >>> config = encoder_config("paper", "nano", vocabulary_size=50, languages=("en", "fr"))
+    >>> config.layers, config.hidden_size
+    (2, 32)
 
     Raises:
         ConfigError: A value is invalid.

@@ -68,6 +68,16 @@ def save_encoder(
         step: Packed: quantization step as a share of a row's root mean square; default
             :data:`isoglot.model.packed.STEP`.
 
+    Returns:
+        The files that were written.
+
+    >>> import tempfile
+    >>> from isoglot.model import Encoder, encoder_config, load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     "encoder.safetensors" in {path.name for path in save_encoder(encoder, folder)}
+    True
+
     Raises:
         InputError: Weights to be packed are not finite.
         StorageError: The folder cannot be written to.

@@ -127,6 +127,13 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         weights: Of a training run: ``best`` (lowest dev perplexity, as the first paper selects) or ``last``.
 
+    Returns:
+        The encoder.
+
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> encoder.depth, encoder.hidden_size
+    (8, 384)
+
     Raises:
         ConfigError: The model is not supported.
         CorruptFileError: A file is damaged.

@@ -39,7 +39,11 @@ _REMEDY = f"write a name ({', '.join(NAMES)}) or parts with commas, such as emb,
 
 @dataclass(frozen=True)
 class SharingPlan:
-    """Parts and layers (from 1) that are private to each language."""
+    """Parts and layers (from 1) that are private to each language.
+
+    >>> sorted(SharingPlan.parse("1-3", depth=8).private_layers)
+    [1, 2, 3]
+    """
 
     private: frozenset[str] = frozenset()
     private_layers: frozenset[int] = frozenset()

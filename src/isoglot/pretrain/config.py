@@ -166,7 +166,12 @@ class RequiresConfig(Config):
 
 
 class PretrainConfig(Config):
-    """Settings of a pretraining run."""
+    """Settings of a pretraining run.
+
+    >>> from isoglot.core.config import build_config
+    >>> build_config(PretrainConfig, settings=["batch.size=64"]).batch.size
+    64
+    """
 
     model: ModelConfig = ModelConfig()
     """the encoder"""

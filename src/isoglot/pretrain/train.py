@@ -130,6 +130,9 @@ def pretrain(
         progress: Progress reporter.
         say: Receives messages for the user, such as a rejected checkpoint.
 
+    Returns:
+        The folder, steps, tokens and dev perplexities of the run.
+
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.
         KeyboardInterrupt: Ctrl-C. A single process has finished its step and written a checkpoint, unless interrupted

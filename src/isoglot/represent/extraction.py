@@ -114,6 +114,15 @@ def extract(
         options: ``layers`` (``all``, or numbers: 0 is the embeddings, -1 the last layer), ``language``, ``length``
             (maximum number of tokens), ``batch_tokens`` and ``precision`` (:class:`.layer_pass.PassOptions`).
 
+    Returns:
+        N × D for each layer, rows in the order of the input: ``X[8]`` is layer 8.
+
+    >>> from isoglot.model import load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> X = extract(encoder, ["The house is old.", "He sleeps."], language="en")
+    >>> X[8].shape
+    (2, 384)
+
     Raises:
         ConfigError: The encoder does not have that layer, language or pooling.
         InputError: A sentence is empty, or a hidden state is not finite.

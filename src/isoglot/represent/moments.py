@@ -225,6 +225,25 @@ def language_statistics(
     Only sums are kept in memory. The options are those of :func:`isoglot.represent.extract`; ``special`` says whether
     ``[CLS]`` and ``[SEP]`` count as tokens.
 
+    Args:
+        encoder: Any encoder.
+        sentences: Texts of one language.
+        of: What a row is: ``tokens`` or ``sentences``.
+        special: Whether special tokens count.
+        chunk: Number of sentences that are sorted together.
+        name: Name of the encoder in the header.
+        progress: Progress in sentences.
+        options: ``layers``, ``language``, ``length``, ``batch_tokens`` and ``precision``.
+
+    Returns:
+        Mean (D) and covariance (D × D) of every layer.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> found = language_statistics(encoder, ["He sleeps.", "It is old."], layers=[8], language="en")
+    >>> found.layers
+    (8,)
+
     Raises:
         ConfigError: The encoder does not have that layer or language.
         InputError: A sentence is empty, or a hidden state is not finite.

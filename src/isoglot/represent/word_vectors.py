@@ -53,6 +53,14 @@ def embedding_rows(
             has counts.
         language: Language of the words, for encoders and vocabularies with language-specific parts.
 
+    Returns:
+        One row for each word that is one subword, with the words.
+
+    >>> from isoglot.model import load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> embedding_rows(encoder, ["house", "unpronounceable"], "en").words
+    ('house',)
+
     Raises:
         ConfigError: The language is missing, or the encoder gives no access to its embedding matrix.
         InputError: None of the words is a single subword.
@@ -91,6 +99,14 @@ Case = Literal["keep", "lower"]
 
 def frequent_words(sentences: Sentences, most: int, *, case: Case = "keep") -> list[str]:
     """The most frequent words of a corpus, most frequent first; ties by first occurrence.
+
+    Args:
+        sentences: Lists of words, or texts with spaces between words.
+        most: Maximum number of words.
+        case: Whether case is kept or folded before words are counted.
+
+    Returns:
+        The words.
 
     >>> frequent_words([["a", "cat", "sees", "A", "cat"]], 2, case="lower")
     ['a', 'cat']
@@ -137,6 +153,12 @@ def word_types(
         One row for each word that occurs and has a vector, in the given order, with ``words`` and ``counts``.
         ``missing`` lists the words that do not occur; ``without_vector`` in the header those that occur but have no
         subword (or only ``[UNK]``), or whose subwords have no vector.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> found = word_types(encoder, ["the old house", "the house"], ["house"], layers=[8], language="en")
+    >>> found[8].shape
+    (1, 384)
 
     Raises:
         ConfigError: The encoder does not have that layer or language, or a word is given twice.

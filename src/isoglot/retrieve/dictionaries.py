@@ -108,6 +108,9 @@ def score_dictionary(
         device: Where to compute.
         progress: Progress in layers.
 
+    Returns:
+        Scores of every layer and method, in both directions.
+
     Raises:
         InputError: The rows of a side have no names, or no entry has both words.
     """

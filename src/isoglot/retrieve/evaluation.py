@@ -161,6 +161,9 @@ class RetrievalConfig:
         resamples: Bootstrap resamples of the intervals.
         seed: Random seed of the intervals, the folds, and the halves for choosing the best layer.
 
+    >>> RetrievalConfig(resamples=200).resamples
+    200
+
     Raises:
         ConfigError: A value is invalid.
     """
@@ -217,6 +220,14 @@ def score_retrieval(
         device: Where to compute. Default: the device of X.
         progress: Progress in rows.
         **options: Fields of the config to replace, such as ``methods=["csls"]``.
+
+    Returns:
+        Scores of every method, in both directions.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(40, 8))
+    >>> type(score_retrieval(X, X + 0.01, resamples=20)).__name__
+    'RetrievalScores'
 
     Raises:
         InputError: The matrices are invalid, or the gold does not fit them.

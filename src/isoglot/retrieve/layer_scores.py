@@ -63,6 +63,10 @@ class VectorSet:
             None: all rows are the vocabulary.
         without_vector: Number of words that were left out because they have no vector.
         others: By layer, mean and rows from other text, for :class:`Estimates` of kind ``given``.
+
+    >>> import numpy as np
+    >>> VectorSet(name="en", layers={8: np.eye(3)}).layers[8].shape
+    (3, 3)
     """
 
     name: str
@@ -308,6 +312,9 @@ def score_layers(
         device: Where to compute.
         progress: Progress in layers; in rows for large matrices.
         **options: Fields of the config to replace, such as ``methods=["csls"]``.
+
+    Returns:
+        Scores of every layer and method, in both directions; ``best`` is the best combination.
 
     >>> X = np.eye(4, 3) + 1
     >>> english, french = VectorSet(name="en", layers={0: X}), VectorSet(name="fr", layers={0: X[::-1] + 1})

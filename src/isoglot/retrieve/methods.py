@@ -86,6 +86,9 @@ def nearest(
         device: Where to compute. Default: the device of X.
         progress: Progress in rows.
 
+    Returns:
+        Indices of rows of Y (N × k) and their scores (N × k), the best first.
+
     >>> import numpy as np
     >>> found = nearest(np.eye(2), np.array([[0.0, 2.0], [3.0, 0.1]]), k=1)
     >>> found.indices_NK.tolist()
@@ -111,6 +114,26 @@ def csls(
     """The ``k`` best rows of Y by cross-domain similarity local scaling, 2 cos(x, y) - r(x) - r(y).
 
     Every similarity is computed once, for the means of both sides; only those that may still be chosen a second time.
+
+    Args:
+        X: N × D, the queries.
+        Y: M × D, the candidates.
+        k: Number of neighbors.
+        neighborhood: Number of neighbors whose mean similarity is subtracted.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
+
+    Returns:
+        Indices of rows of Y (N × k) and their scores (N × k), the best first.
+
+    >>> import numpy as np
+    >>> X, Y = np.eye(3), np.array([[0.0, 2, 0], [3, 0.1, 0], [0, 0, 1]])
+    >>> csls(X, Y, k=1, neighborhood=1).indices_NK.tolist()
+    [[1], [0], [2]]
+
+    Raises:
+        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
+        ConfigError: An option is out of range.
     """
     return retrieve(X, Y, "csls", k, neighborhood=neighborhood, device=device, progress=progress)
 
@@ -124,7 +147,28 @@ def inverted_softmax(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos)."""
+    """The ``k`` best rows of Y by the log probability of x among all rows of X given y, softmax(sharpness · cos).
+
+    Args:
+        X: N × D, the queries.
+        Y: M × D, the candidates.
+        k: Number of neighbors.
+        sharpness: Inverse temperature of the softmax.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
+
+    Returns:
+        Indices of rows of Y (N × k) and their scores (N × k), the best first.
+
+    >>> import numpy as np
+    >>> X, Y = np.eye(3), np.array([[0.0, 2, 0], [3, 0.1, 0], [0, 0, 1]])
+    >>> inverted_softmax(X, Y, k=1).indices_NK.tolist()
+    [[1], [0], [2]]
+
+    Raises:
+        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
+        ConfigError: An option is out of range.
+    """
     return retrieve(X, Y, "inverted_softmax", k, sharpness=sharpness, device=device, progress=progress)
 
 
@@ -148,6 +192,18 @@ def margin(
         neighborhood: Number of neighbors r is the mean over.
         device: Where to compute. Default: the device of X.
         progress: Progress in rows.
+
+    Returns:
+        Indices of rows of Y (N × k) and their scores (N × k), the best first.
+
+    >>> import numpy as np
+    >>> X, Y = np.eye(3), np.array([[0.0, 2, 0], [3, 0.1, 0], [0, 0, 1]])
+    >>> margin(X, Y, k=1, form="ratio", neighborhood=1).indices_NK.tolist()
+    [[1], [0], [2]]
+
+    Raises:
+        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
+        ConfigError: An option is out of range.
     """
     check_name("margin", form, ("ratio", "distance"))
     return retrieve(X, Y, form, k, neighborhood=neighborhood, device=device, progress=progress)
@@ -164,7 +220,30 @@ def retrieve(
     device: str | torch.device | None = None,
     progress: Progress = SILENT,
 ) -> Neighbors:
-    """The ``k`` best rows of Y for each row of X by any method."""
+    """The ``k`` best rows of Y for each row of X by any method.
+
+    Args:
+        X: N × D, the queries.
+        Y: M × D, the candidates.
+        method: Scoring method.
+        k: Number of neighbors.
+        neighborhood: For CSLS and margins.
+        sharpness: For the inverted softmax.
+        device: Where to compute. Default: the device of X.
+        progress: Progress in rows.
+
+    Returns:
+        Indices of rows of Y (N × k) and their scores (N × k), the best first.
+
+    >>> import numpy as np
+    >>> X, Y = np.eye(3), np.array([[0.0, 2, 0], [3, 0.1, 0], [0, 0, 1]])
+    >>> retrieve(X, Y, "cosine", k=1).indices_NK.tolist()
+    [[1], [0], [2]]
+
+    Raises:
+        InputError: Invalid matrices: empty, different widths, a row that is not finite or all zeros.
+        ConfigError: An option is out of range.
+    """
     check_options(method, k, neighborhood, sharpness)
     X_ND, Y_MD = paired_rows(X, Y, unit=method != "euclidean", device=device)
     rules = PairSearch(X_ND, Y_MD, neighborhood=neighborhood, sharpness=sharpness, progress=progress)

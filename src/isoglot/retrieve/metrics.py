@@ -60,6 +60,14 @@ def gold_ranks(
         device: Where to compute. Default: the device of X.
         progress: Progress in pairs.
 
+    Returns:
+        One rank for each gold pair.
+
+    >>> import numpy as np
+    >>> X, Y = np.eye(3), np.array([[0.0, 2, 0], [3, 0.1, 0], [0, 0, 1]])
+    >>> gold_ranks(X, Y, Gold.one_to_one(3)).tolist()
+    [2, 2, 1]
+
     Raises:
         InputError: The gold does not fit the matrices, or they are invalid.
     """
@@ -94,6 +102,9 @@ def precision_at_k(neighbors: Neighbors | ArrayLike, gold: Gold | None = None, k
         neighbors: The best rows of Y for every row of X, or their indices, N × K.
         gold: Correct pairs. Default: row i belongs to row i.
         k: Number of neighbors that count.
+
+    Returns:
+        From 0 to 1.
 
     Raises:
         ConfigError: There are fewer than ``k`` neighbors.
@@ -144,6 +155,9 @@ def mean_reciprocal_rank(
             answer, each with its best rank.
         device: Where to compute. Default: the device of X.
         progress: Progress in pairs.
+
+    Returns:
+        From 0 to 1.
     """
     check_name("mean over", over, ("pairs", "queries"))
     gold = fitting(gold, len(X), len(Y))
@@ -162,6 +176,13 @@ def hubness(neighbors: Neighbors | ArrayLike, candidates: int) -> float:
 
     With N_k(y) the number of queries that have y among their k best: E[(N_k - mean)³] / deviation³ (Radovanović et al.
     2010). About 0 without hubs, above 1 if a few candidates take most places; 0 if all have the same number.
+
+    Args:
+        neighbors: Neighbors of every query: N × k indices, or the result of a search.
+        candidates: Number of candidates.
+
+    Returns:
+        The skewness; larger means stronger hubs.
 
     >>> hubness(np.array([[0], [0], [0], [1]]), candidates=4)
     0.816496580927726

@@ -253,6 +253,9 @@ def retrieve_mixed(
         device: Where to search.
         progress: Progress of each step.
 
+    Returns:
+        Scores of every layer, with and without language means.
+
     Raises:
         ConfigError: The encoder does not have a language or layer, or a method does not apply.
         InputError: A hidden state is not finite, or there are too few sentences.
@@ -284,6 +287,9 @@ def score_mixed(
         config: How to search and score.
         device: Where to compute.
         progress: Progress in layers.
+
+    Returns:
+        Scores of every layer, with and without language means.
 
     >>> from isoglot.retrieve import VectorSet
     >>> X = np.eye(4, 3) + 1

@@ -74,6 +74,16 @@ def retrieve_sentences(
         device: Where to search.
         progress: Progress of each step.
 
+    Returns:
+        Scores of every pair of languages, layer and method, in both directions.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> from isoglot.diagnose import builtin_set
+    >>> found = retrieve_sentences(encoder, [builtin_set(["en", "de"], 20)], layers=[8], device="cpu")
+    >>> type(found).__name__
+    'Retrieval'
+
     Raises:
         ConfigError: The encoder does not have a language or layer, or a mean is missing.
         InputError: A hidden state is not finite, or there are too few sentences.
@@ -122,6 +132,9 @@ def retrieve_rows(
         change: Applied to the two sides first, such as a map.
         device: Where to search.
         progress: Progress in layers.
+
+    Returns:
+        Scores of every layer and method, in both directions.
 
     Raises:
         ConfigError: A layer does not exist.

@@ -35,6 +35,9 @@ def read_side(
         layers: Layer numbers, if there are several; -1 is the last.
         limit: Maximum number of rows.
 
+    Returns:
+        The vectors of every layer, with the name of the file.
+
     Raises:
         ConfigError: The layer does not exist.
         InputError: The file holds something else, or nothing.

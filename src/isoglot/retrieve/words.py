@@ -133,6 +133,9 @@ def retrieve_words(
         device: Where to search.
         progress: Progress of each step.
 
+    Returns:
+        Scores of every model, pair of languages, layer and method.
+
     Raises:
         ConfigError: A model does not have what an option asks for, or a language has no text.
         InputError: No entry has both words in every model, or training was given some of the words.
@@ -216,6 +219,9 @@ def retrieve_word_vectors(
         name: Name of the dictionary in messages.
         change: Applied to the two sides first, such as a map.
         **options: ``device`` and ``progress`` of :func:`score_dictionary`.
+
+    Returns:
+        Scores of every layer and method, in both directions.
 
     Raises:
         ConfigError: A layer does not exist.

@@ -31,6 +31,9 @@ def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, languag
         words: The words, each once; None: all that are one subword of the language, most frequent first if it is known.
         language: Their language, where the vocabulary needs to know it.
 
+    Returns:
+        One row for each word that has a vector.
+
     Raises:
         ConfigError: The language is missing, or the vocabulary does not have it.
         InputError: None of the words has a vector.
@@ -119,6 +122,13 @@ def own_words(table: EncoderLike, language: str | None = None) -> list[str]:
 def baseline(path: str | Path, first: int | None = None) -> Vectors:
     """The first vectors of any ``.vec`` file: those of its most frequent words.
 
+    Args:
+        path: A ``.vec`` file.
+        first: Number of rows to read.
+
+    Returns:
+        Words and their vectors.
+
     Raises:
         InputError: The file holds something else, or nothing.
         StorageError: It cannot be read.
@@ -131,6 +141,13 @@ def baseline(path: str | Path, first: int | None = None) -> Vectors:
 
 def same_words(vectors: Vectors, words: Iterable[str]) -> Vectors:
     """Only the words that another model has, so that both are asked the same.
+
+    Args:
+        vectors: Words and their vectors.
+        words: Words to keep.
+
+    Returns:
+        Words and vectors of both, in the order of ``vectors``.
 
     >>> kept = same_words(Vectors(["a", "b"], np.eye(2)), ["b", "c"])
     >>> kept.words, kept.matrix_ND.tolist()

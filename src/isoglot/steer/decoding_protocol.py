@@ -62,6 +62,10 @@ class TranslationOptions:
         protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
         length: Maximum number of tokens of a sentence, special tokens included. Default: the encoder's, at most 512.
         batch_tokens: Tokens per batch. Default: depends on the device. Affects only rounding.
+
+    >>> from isoglot.steer import ShiftOptions
+    >>> TranslationOptions(shift=ShiftOptions(kind="transport")).shift.kind
+    'transport'
     """
 
     shift: ShiftOptions = DEFAULT_SHIFT

@@ -79,6 +79,9 @@ def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
     Args:
         model: ``isoglot-mini``, or a folder written by ``isoglot export --format packed --means``.
 
+    Returns:
+        The means, with covariances left out.
+
     Raises:
         StorageError: The model has none.
     """

@@ -98,6 +98,9 @@ def masked_languages(
         seed: Random seed of the masked positions, which are the same for every alpha.
         progress: Reports progress.
 
+    Returns:
+        The share of predictions in each language.
+
     Raises:
         ConfigError: There is no mask token, a language has no token set or mean, a layer does not exist, or means or
             target are missing.

@@ -44,6 +44,12 @@ class LanguageMeans:
         moments: Moments by canonical language code, all of the same layers.
         about: Hashes of the encoder and its vocabulary, depth and hidden size.
         choices: Measured layer and alpha by direction (``en-de``).
+
+    >>> from isoglot.model import load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> means = LanguageMeans.fit(encoder, {"en": ["He sleeps."], "de": ["Er schläft."]}, layers=[8])
+    >>> means.languages
+    ('en', 'de')
     """
 
     moments: dict[str, LanguageMoments]

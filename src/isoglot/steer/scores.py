@@ -157,6 +157,9 @@ def score_translation(
         references: Reference translations, for BLEU-1.
         bleu_tokens: Tokens that BLEU-1 counts.
 
+    Returns:
+        Convert rate, precision, distinct types and, with references, BLEU-1.
+
     Raises:
         ConfigError: It has no token sets.
         InputError: The dictionary is empty, or the number of references differs.

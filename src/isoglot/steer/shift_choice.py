@@ -72,6 +72,9 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         sweep: The candidates, with BLEU-1.
         text: Description of its sentences, stored with the choice.
 
+    Returns:
+        The layer and the alpha, with their scores.
+
     Raises:
         ConfigError: There is no BLEU-1, or every cell has too many tokens of neither language.
     """
@@ -201,6 +204,9 @@ def alpha_by_dev(score: Callable[[float], float], alphas: Sequence[float]) -> Ch
         score: Score of an alpha on the development set; higher is better.
         alphas: Alphas to try; include 0, so that no shift can win.
 
+    Returns:
+        The alpha, with the score of each.
+
     Raises:
         ConfigError: There are no alphas.
         InputError: A score is NaN.
@@ -223,6 +229,9 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
         target: The language to shift to.
         layer: Layer of the shift.
         share: Share of the tokens, between 0 and 1.
+
+    Returns:
+        The alpha, with the rule that chose it.
 
     Raises:
         ConfigError: A language has no mean, the layer none, both means are equal, or the share is out of range.

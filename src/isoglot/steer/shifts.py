@@ -160,6 +160,9 @@ class ShiftOptions:
         positions: Which positions move.
         other_encoder: Whether means of an encoder with other weights are accepted.
 
+    >>> ShiftOptions(kind="norm-matched", positions="tokens").kind
+    'norm-matched'
+
     Raises:
         ConfigError: An option does not exist.
     """
@@ -190,6 +193,18 @@ def make_shift(
     options: ShiftOptions = DEFAULT_SHIFT,
 ) -> Shift:
     """Make the shift at one layer; arguments are those of :func:`shift`.
+
+    Args:
+        encoder: The encoder to shift.
+        means: Means of its hidden states.
+        source: Language of the text.
+        target: Language to shift to.
+        layer: Where to add the shift; 0 is the embeddings.
+        alpha: Strength; 1 moves from mean to mean.
+        options: Kind of shift and what it applies to (:class:`ShiftOptions`).
+
+    Returns:
+        The shift, for ``encoder.edited``.
 
     Raises:
         ConfigError: As there.
@@ -236,6 +251,14 @@ def shift(
         shared_alpha: That alpha. Default: 0.
         positions: Positions of a row that move. Default: all, as in the paper.
         other_encoder: Whether to accept means of other weights.
+
+    >>> import isoglot
+    >>> encoder, means = isoglot.load_encoder("isoglot-mini", device="cpu"), isoglot.bundled_means()
+    >>> plain = isoglot.extract(encoder, ["The house is old."], language="en")[8]
+    >>> with shift(encoder, means, "en", "de", alpha=2, layers=[7]):
+    ...     shifted = isoglot.extract(encoder, ["The house is old."], language="en")[8]
+    >>> bool((plain != shifted).any())
+    True
 
     Raises:
         ConfigError: A language has no mean, a layer does not exist or has none, the means are of another encoder, or

@@ -231,6 +231,9 @@ def sweep_shifts(
         options: Kind of shift, positions, input, decoded positions, and the tokens that BLEU-1 counts.
         progress: Reports progress.
 
+    Returns:
+        Scores of every cell, with the translations.
+
     Raises:
         ConfigError: As :func:`translate_tokens`; or the tokens of each language are not known.
         InputError: There is no sentence, one is empty, the dictionary is empty, or the number of references differs.

@@ -51,6 +51,11 @@ class TokenSets:
         threshold: Minimum frequency of a token of the language. Default: :data:`THRESHOLD`.
         vocabulary: Hash of the vocabulary; None if unknown.
 
+    >>> import numpy as np
+    >>> sets = TokenSets({"en": np.array([True, True, False]), "de": np.array([False, True, True])})
+    >>> sets.languages
+    ('en', 'de')
+
     Raises:
         ConfigError: The threshold is below 1, a language code is invalid, or vocabularies differ.
     """

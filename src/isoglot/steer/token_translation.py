@@ -163,6 +163,9 @@ def translate(
         layer: Layer at which states are shifted; default: as measured for these languages, else the last but one.
         device: Device to compute on.
 
+    Returns:
+        The texts, with the shift that was applied; ``str`` of it is the first text.
+
     Raises:
         ConfigError: A language has no mean and no built-in text, or the layer does not exist.
         InputError: A sentence is empty.
@@ -214,6 +217,16 @@ def translate_tokens(
         sets: Tokens of each language. Default: by the text the vocabulary was trained on, if that is recorded.
         options: Kind of shift, positions, input and decoded positions.
         progress: Reports progress.
+
+    Returns:
+        The texts and their tokens, with the layer and alpha.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> means = isoglot.bundled_means()
+    >>> found = translate_tokens(encoder, ["The house is old."], "en", "de", means)
+    >>> len(found.texts)
+    1
 
     Raises:
         ConfigError: A language has no mean or no token set, a layer does not exist, or an option is invalid.

@@ -385,6 +385,9 @@ def map_transfer(
         say: Called with remarks for the user.
         options: ``layers``, ``seeds``, ``resume`` and ``allow_leak`` of :class:`MapRun`.
 
+    Returns:
+        Scores of every layer with and without a map, with paired tests.
+
     Raises:
         ConfigError: Settings, languages, layers or maps do not fit, or the folder has another run.
         InputError: Examples are missing, a label is not in training and the task refuses it, or nearly all dev or test

@@ -206,6 +206,9 @@ def shift_transfer(
         write: Writes the result to the folder of the record.
         progress: Reports progress.
 
+    Returns:
+        Scores at every alpha and layer beside plain transfer, with paired tests.
+
     Raises:
         ConfigError: A language has no mean or no dev set, the means belong to another encoder, there is no language to
             shift, or an option is invalid.

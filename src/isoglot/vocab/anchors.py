@@ -175,6 +175,9 @@ def anchor_report(
         at_least: Minimum count of an anchor in each language.
         top: Number of examples.
 
+    Returns:
+        Shared subwords of every pair of languages, and the share of tokens they cover.
+
     Raises:
         ConfigError: There are counts of fewer than two languages.
         InputError: A dictionary is malformed.

@@ -53,6 +53,9 @@ def extend_vocabulary(
         size: Subwords of the new language, including those that the vocabulary has; 0: only those that it has.
         progress: Progress reporter.
 
+    Returns:
+        The vocabulary with the language added; ids of the others stay.
+
     Raises:
         ConfigError: The vocabulary has the language, cannot be extended, or cannot spell the text.
         InputError: There is too little text.

@@ -80,6 +80,9 @@ def build_shards(
             in Python's multiprocessing. None: chosen by the size of the text.
         progress: Progress reporter.
 
+    Returns:
+        The shards, open for reading.
+
     Raises:
         ConfigError: The folder has shards of something else, an option is out of range, or a text was segmented in
             another way than the vocabulary's.

@@ -236,6 +236,18 @@ def train_vocabulary(
         progress: Progress reporter.
         **settings: The settings as keyword arguments, instead of ``config``: see :class:`VocabularyConfig`.
 
+    Returns:
+        The vocabulary; ``save`` writes it to a folder.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> vocabulary.languages
+    ('en',)
+
     Raises:
         ConfigError: Conflicting options, dictionaries or texts, or a size that is too small.
         CorruptFileError: A text has changed since its record was written.

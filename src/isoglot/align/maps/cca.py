@@ -32,6 +32,12 @@ class CCA(MomentMap):
             correlations are too high; a penalty corrects that and leaves the variance a little below 1.
 
     Learns ``correlations_`` (C), ``source_`` (D × C), ``target_`` (E × C), ``source_mean_`` (D), ``target_mean_`` (E).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> CCA().fit(X, Y).transform(X).shape
+    (50, 4)
     """
 
     same_width: ClassVar[bool] = False

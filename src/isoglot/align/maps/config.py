@@ -171,8 +171,14 @@ def _estimator(name: str) -> Any:  # noqa: ANN401 - a map or a step
 def make_map(config: AlignConfig) -> PairMap:
     """Unfitted map of a config, normalization included.
 
+    Args:
+        config: Method, normalization and their options.
+
     >>> make_map(AlignConfig(method="ridge", normalize="center", options={"penalty": 0.1}))
     Steps(steps=[Center(), Ridge(penalty=0.1)])
+
+    Returns:
+        An estimator without learned attributes.
 
     Raises:
         ConfigError: The map or the normalization has no such option, or its value is invalid.

@@ -49,7 +49,15 @@ if TYPE_CHECKING:
 
 
 class NotFittedError(IsoglotError):
-    """An estimator was used before ``fit``."""
+    """An estimator was used before ``fit``.
+
+    >>> from isoglot.align import Procrustes
+    >>> try:
+    ...     Procrustes().transform([[1.0, 2.0]])
+    ... except NotFittedError as error:
+    ...     print(error.code)
+    not-fitted
+    """
 
     code = "not-fitted"
 
@@ -423,6 +431,19 @@ def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = No
         path: The file, or a folder.
         name: Name of the file in a folder.
         room: Package whose estimators are allowed. Default: ``isoglot.align``.
+
+    Returns:
+        The fitted estimator.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from isoglot.align import Procrustes
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Procrustes().fit(X, X).save(f"{folder}/map.safetensors")
+    ...     found = load_map(f"{folder}/map.safetensors")
+    >>> bool(np.allclose(found.transform(X), X))
+    True
 
     Raises:
         CorruptFileError: The file is damaged.

@@ -18,7 +18,12 @@ from isoglot.core.errors import InputError
 
 @dataclass(eq=False, kw_only=True)
 class Center(Step):
-    """Subtract the mean. Learns ``mean_`` (D)."""
+    """Subtract the mean. Learns ``mean_`` (D).
+
+    >>> import numpy as np
+    >>> Center().fit_transform(np.array([[1.0, 2], [3, 4]])).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
 
     mean_: Array = field(init=False, repr=False)
 
@@ -37,7 +42,12 @@ class Center(Step):
 
 @dataclass(eq=False, kw_only=True)
 class UnitLength(Step):
-    """Scale every row to length 1. ``inverse_transform`` cannot restore lengths and leaves rows unchanged."""
+    """Scale every row to length 1. ``inverse_transform`` cannot restore lengths and leaves rows unchanged.
+
+    >>> import numpy as np
+    >>> UnitLength().fit_transform(np.array([[3.0, 4]])).tolist()
+    [[0.6, 0.8]]
+    """
 
     needs_direction: ClassVar[bool] = True
 
@@ -69,6 +79,11 @@ class IterativeNormalization(Step):
 
     Learns ``means_`` (R × D), subtracted in each round; ``rounds_``; and ``residual_``, the remaining deviation of
     lengths from 1 (above ``tolerance`` if it did not converge: three unit vectors on a line cannot have zero mean).
+
+    >>> import numpy as np
+    >>> X = IterativeNormalization().fit_transform(np.random.default_rng(0).normal(size=(50, 3)) + 5)
+    >>> bool(np.allclose(X.mean(0), 0, atol=1e-3) and np.allclose(np.linalg.norm(X, axis=1), 1, atol=1e-3))
+    True
     """
 
     needs_direction: ClassVar[bool] = True
@@ -134,6 +149,11 @@ class Whiten(Step):
             columns.
 
     Learns ``mean_`` (D), ``W_`` (D × D) and ``inverse_`` (D × D).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3)) @ np.diag([1.0, 2, 3])
+    >>> np.cov(Whiten().fit_transform(X).T, bias=True).round(3).diagonal().tolist()
+    [1.0, 1.0, 1.0]
     """
 
     kind: WhiteningKind = field(default="zca", metadata=bounds(choices=("zca", "pca")))

@@ -41,6 +41,12 @@ class RCSLS(MatrixMap):
         constraint: ``none``: any matrix; ``spectral``: no singular value above 1, which makes the relaxed loss convex.
 
     Learns ``W_`` (D × D) and ``losses_``: that of Procrustes, then that after every accepted step.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> RCSLS(rounds=2).fit(X, Y).score(X, Y) > 0.99
+    True
     """
 
     rounds: int = field(default=10, metadata=bounds(least=1))

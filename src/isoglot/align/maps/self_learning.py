@@ -154,6 +154,12 @@ class Refinement(MatrixMap):
         neighborhood: K of CSLS.
 
     Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> bool(np.allclose(Refinement(rounds=1).fit(X, Y).transform(X), Y, atol=0.05))
+    True
     """
 
     rounds: int = field(default=5, metadata=bounds(least=1))
@@ -216,6 +222,12 @@ class SelfLearning(LearnedMap):
 
     Learns ``source_`` and ``target_`` (D × D), ``pairs_`` (P × 2), the last dictionary with every row's best in both
     directions, ``nearness_``, the mean cosine to the best neighbor after every round, and ``rounds_``.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> SelfLearning(rounds=5).fit(X, Y, pairs=np.array([(row, row) for row in range(10)])).transform(X).shape
+    (60, 4)
     """
 
     final: FinalMap = field(default="auto", metadata=bounds(choices=("auto", "reweighted", "orthogonal")))

@@ -200,6 +200,14 @@ def _check_links(
 def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> Bitext:
     """Sentence pairs with spaces between words, and their links in the Pharaoh format.
 
+    Args:
+        files: The file of each language, or a table.
+        languages: The two languages, source first.
+        links: File of links in the Pharaoh format.
+
+    Returns:
+        Sentence pairs with their links.
+
     Raises:
         InputError: The numbers of lines differ (the message has both), or a link is out of range.
         StorageError: A file cannot be read.
@@ -223,6 +231,9 @@ def linked_bitext(
         aligner: The word aligner.
         counts: Updated with the numbers of pairs, if given.
         progress: Progress in pairs.
+
+    Returns:
+        Sentence pairs with their links.
     """
     links = list(aligner.stream(pairs, "intersection", counts=counts, progress=progress))
     return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
@@ -239,6 +250,19 @@ def _header(files: Files) -> int:
 
 def builtin_bitext(languages: tuple[str, str], sentences: int, split: Split = "train", *, seed: int = 0) -> Bitext:
     """Sentences of two built-in languages with gold alignment; train, dev and test are disjoint.
+
+    Args:
+        languages: Codes of the two languages.
+        sentences: Number of pairs.
+        split: ``train``, ``dev`` or ``test``.
+        seed: Seed of the sentences.
+
+    Returns:
+        Pairs of tokenized sentences with their gold links.
+
+    >>> bitext = builtin_bitext(["en", "de"], 2)
+    >>> len(bitext)
+    2
 
     Raises:
         ConfigError: A language is not built in.

@@ -218,6 +218,9 @@ def fit_encoder_aligner(
         scratch: Folder for temporary word vectors of all layers. Default: they are in memory.
         progress: Progress of each step.
 
+    Returns:
+        An aligner with the chosen settings; ``choice`` has the results of all of them on gold links.
+
     Raises:
         ConfigError: A layer or language does not exist, or the layer is to be chosen without gold links.
         InputError: No pair has words on both sides, or the gold links do not fit the pairs.

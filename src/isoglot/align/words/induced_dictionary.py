@@ -80,6 +80,9 @@ def induce_dictionary(
         links: Links between them; the intersection of two directions is the most precise.
         config: Which translations are kept.
 
+    Returns:
+        Entries with their weights.
+
     Raises:
         InputError: The numbers of sentences differ, or a link is out of range.
     """

@@ -73,6 +73,9 @@ def score_links(
         sure: Sure gold links.
         possible: Possible gold links; the sure ones need not be repeated. None: there are no others.
 
+    Returns:
+        Precision, recall, F1 and alignment error rate.
+
     Raises:
         InputError: The numbers of sentence pairs differ.
     """

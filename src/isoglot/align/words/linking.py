@@ -303,6 +303,9 @@ def link_bitext(
         scratch: Folder for temporary vectors. Default: they are in memory.
         progress: Progress of each step.
 
+    Returns:
+        The links of every pair and, with gold, their scores.
+
     Raises:
         ConfigError: A language is not built in, or a layer is to be chosen without gold links.
         InputError: Files or links have different numbers of lines, or the test leaks.
@@ -413,6 +416,9 @@ def bitext_dictionaries(
         links: Links of the pairs in the Pharaoh format. Default: an aligner finds them.
         aligner: The word aligner. Default: it is trained on the pairs.
         progress: Progress of each step.
+
+    Returns:
+        The dictionaries of both directions, and the counts they were made from.
 
     Raises:
         ConfigError: A language is not built in.

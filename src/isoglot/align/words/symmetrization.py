@@ -59,6 +59,12 @@ def symmetrize(
         backward: Those of the direction that explains the source; also (source, target).
         method: Symmetrization method.
 
+    Returns:
+        The links of one sentence pair.
+
+    >>> symmetrize([(0, 0), (1, 1)], [(0, 0), (1, 2)], "intersection")
+    [(0, 0)]
+
     Raises:
         ConfigError: The method is unknown.
     """

@@ -215,6 +215,15 @@ def train_aligner(
         languages: Languages of the two sides, for the record.
         progress: Progress in rounds.
 
+    Returns:
+        The trained aligner: ``align`` links new pairs.
+
+    >>> english, german = ["the house", "the book", "a book"], ["das Haus", "das Buch", "ein Buch"]
+    >>> pairs = [(left.split(), right.split()) for left, right in zip(english, german, strict=True)]
+    >>> aligner = train_aligner(pairs)
+    >>> aligner.align(pairs[:1])
+    [[(0, 0), (1, 1)]]
+
     Raises:
         InputError: No pair has words on both sides, or a word has a line break.
     """
@@ -319,6 +328,9 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         path: The file, or its folder.
         model: Current location of the encoder, for the second kind; None: the recorded one.
         device: Where it computes.
+
+    Returns:
+        The aligner, ready for ``align``.
 
     Raises:
         ConfigError: A model is given for an aligner that has none, or it is another one.

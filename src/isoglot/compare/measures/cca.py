@@ -51,6 +51,9 @@ def mean_canonical_correlation(X: Array, Y: Array) -> float:
         X: N × D.
         Y: N × E, the same items in the same order; N should exceed D + E.
 
+    Returns:
+        From 0 to 1; 1 for spaces that are linear functions of each other.
+
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> round(mean_canonical_correlation(X, X @ np.array([[2.0, 0, 1], [0, 1, 5], [0, 0, 3]]) - 7), 6)
@@ -70,6 +73,14 @@ def svcca(X: Array, Y: Array, *, kept: float = KEPT) -> float:
         X: N × D.
         Y: N × E, the same items in the same order.
         kept: Share of the variance (of the squared singular values) in the kept directions.
+
+    Returns:
+        From 0 to 1.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> round(svcca(X, 2 * X), 6)
+    1.0
 
     Raises:
         ConfigError: ``kept`` is not in (0, 1].
@@ -93,6 +104,14 @@ def pwcca(X: Array, Y: Array) -> float:
     Args:
         X: N × D, whose columns give the weights.
         Y: N × E, the same items in the same order.
+
+    Returns:
+        From 0 to 1.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> round(pwcca(X, X @ np.diag([1.0, 2, 3, 4, 5])), 6)
+    1.0
 
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
@@ -182,6 +201,18 @@ def anc(X: Array, Y: Array) -> float:
 
     Signed, as the authors compute it. For two languages in one model, whose columns are the same neurons. A column that
     is constant in both spaces is left out; one that is constant in one of them counts as 0.
+
+    Args:
+        X: N × D.
+        Y: N × D, the same items in the same order.
+
+    Returns:
+        From -1 to 1; 1 where every column of Y is an increasing linear function of that column of X.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> round(anc(X, 2 * X + 1), 6), round(anc(X, -X), 6)
+    (1.0, -1.0)
 
     Raises:
         InputError: The rows are invalid, the spaces have different widths, or the rows of one side are all equal.

@@ -39,6 +39,9 @@ def gromov_wasserstein(X: Array, Y: Array) -> float:
         X: N × D.
         Y: N × E, the same items in the same order; in another order the value may be higher, but not if it is 0.
 
+    Returns:
+        0 or more; 0 for the same distances.
+
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
         MissingPartError: POT is not installed.

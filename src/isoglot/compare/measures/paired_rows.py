@@ -126,6 +126,9 @@ def without_top(X: ArrayT, k: int = 1) -> ArrayT:
         X: N × D.
         k: Number of components; 0 removes nothing.
 
+    Returns:
+        N × D, of the same kind as X.
+
     Raises:
         ConfigError: There are not that many components with anything left besides them.
         InputError: The rows are invalid.

@@ -26,6 +26,19 @@ def procrustes_distance(X: Array, Y: Array) -> float:
     The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a common direction. It
     is a metric. The narrower space is padded with zeros.
 
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+
+    Returns:
+        An angle in radians, from 0 to π / 2.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> turn = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    >>> bool(procrustes_distance(X, X @ turn) < 1e-3)
+    True
+
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
     """

@@ -64,6 +64,15 @@ class Score:
 def find_measure(name: str) -> Measure:
     """Measure by name.
 
+    Args:
+        name: A key of ``MEASURES``.
+
+    Returns:
+        The measure, with its formula, invariances and bounds.
+
+    >>> find_measure("cka").bounds
+    (0.0, 1.0)
+
     Raises:
         ConfigError: It does not exist.
     """
@@ -79,6 +88,9 @@ def compute(name: str, X: Array, Y: Array, *, seed: int = 0) -> Score:
         X: N × D.
         Y: N × E, the same items in the same order.
         seed: Random seed of the sample; the same rows for every measure that takes as many.
+
+    Returns:
+        The value, with the number of rows it was computed on.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(30, 5))

@@ -30,6 +30,18 @@ def rsa(X: Array, Y: Array) -> float:
     The dissimilarity of two items is 1 - r, r the correlation of their rows. Only the order of the dissimilarities
     counts.
 
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+
+    Returns:
+        From -1 to 1; 1 for the same order of dissimilarities.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> round(rsa(X, 3 * X), 6)
+    1.0
+
     Raises:
         InputError: The rows are invalid, a row is constant, or all pairs of one side are equally dissimilar.
     """

@@ -36,6 +36,18 @@ def rtd(X: Array, Y: Array) -> float:
 
     The distances of each space are divided by their 0.9 quantile. The value grows with the number of items.
 
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+
+    Returns:
+        0 or more; 0 for the same distances.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> round(rtd(X, X), 6)
+    0.0
+
     Raises:
         InputError: The rows are invalid, or nearly all of one side are equal.
     """

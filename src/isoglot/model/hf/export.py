@@ -117,6 +117,9 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         folder: The folder; written atomically. An earlier export is replaced.
         language: The language whose view to export, if the encoder or its vocabulary has private parts.
 
+    Returns:
+        The files that were written.
+
     Raises:
         ConfigError: Hugging Face has no such model, or a language must be named.
         StorageError: The folder holds something else, or cannot be written to.

@@ -140,6 +140,9 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
         model: The model, with its masked language modeling head if the encoder is to have logits.
         vocabulary: The vocabulary of its ids.
 
+    Returns:
+        The encoder, with logits equal to the model's.
+
     Raises:
         ConfigError: The model is not supported (see :func:`obstacles`), or the vocabulary is larger than its own.
     """

@@ -114,6 +114,16 @@ def add_language_config(
 ) -> AddLanguageConfig:
     """Build the config of a run for an encoder and a language; other arguments as for :func:`build_config`.
 
+    Args:
+        encoder: The encoder that learns a language.
+        language: The new language.
+        recipe: Name or path of a recipe.
+        values: Values laid over the recipe.
+        settings: ``key=value`` settings, applied last.
+
+    Returns:
+        The validated config.
+
     Raises:
         ConfigError: An unknown key or an invalid value, or a setting of the model, which is the encoder's.
     """
@@ -190,6 +200,9 @@ def add_language(
         stop: When to stop with a checkpoint before the budget is spent.
         progress: Progress reporter.
         say: Receives messages for the user, such as a loss that rises.
+
+    Returns:
+        The folder, perplexities of old and new languages, and what the tokenizer learned.
 
     Raises:
         ConfigError: The encoder has the language or cannot be extended, settings do not fit, or the folder holds

@@ -100,6 +100,14 @@ class LSAR(Projection):
 
     Learns ``basis_`` (R × D), orthonormal, the direction of highest variance first; ``common_`` (D), the point of the
     plane of the means nearest to the origin, orthogonal to the basis.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 4)), rng.normal(size=(50, 4)) + 3])
+    >>> languages = ["en"] * 50 + ["de"] * 50
+    >>> Z = LSAR().fit_transform(X, languages)
+    >>> bool(abs(Z[:50].mean(0) - Z[50:].mean(0)).max() < 0.5)
+    True
     """
 
     rank: int | None = field(default=None, metadata=bounds(least=1))
@@ -130,6 +138,14 @@ class INLP(Projection):
         tolerance: Variance explained by a classifier at chance, relative to that with languages assigned at random.
 
     Learns ``basis_`` (R × D), the directions of the first classifier first.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 4)), rng.normal(size=(50, 4)) + 3])
+    >>> languages = ["en"] * 50 + ["de"] * 50
+    >>> Z = INLP().fit_transform(X, languages)
+    >>> bool(abs(Z[:50].mean(0) - Z[50:].mean(0)).max() < 0.5)
+    True
     """
 
     rounds: int | None = field(default=None, metadata=bounds(least=1))
@@ -165,6 +181,14 @@ class LIR(Eraser):
         rank: Number of directions per language. Default: the paper's 1.
 
     Learns ``directions_`` (K × R × D), orthonormal in each language.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 4)), rng.normal(size=(50, 4)) + 3])
+    >>> languages = ["en"] * 50 + ["de"] * 50
+    >>> Z = LIR().fit_transform(X, languages)
+    >>> bool(abs(Z[:50].mean(0) - Z[50:].mean(0)).max() < 0.5)
+    True
     """
 
     needs_language: ClassVar[bool] = True

@@ -145,6 +145,9 @@ def trade_offs(
         config: Erasers, shifts and folds.
         progress: Reports progress.
 
+    Returns:
+        One result for each layer: control of a probe and retrieval, by eraser.
+
     Raises:
         ConfigError: There is only one language, the pivot does not exist, or there are fewer than two folds.
         InputError: The languages have different numbers of sentences, or too few.

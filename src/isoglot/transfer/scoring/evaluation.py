@@ -105,6 +105,9 @@ def evaluate(
             ``encoder.edited(6, shift)``.
         progress: Reports progress.
 
+    Returns:
+        Scores, predictions and intervals, by language.
+
     Raises:
         ConfigError: The encoder lacks a language.
         InputError: There are no examples, or a label is not in training and the task refuses it.

@@ -66,7 +66,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Passage(Example):
-    """One text, or a pair, and its label."""
+    """One text, or a pair, and its label.
+
+    >>> Passage(("It was a good film.",), "positive").label
+    'positive'
+    """
 
     texts: tuple[str, ...]
     label: str = ""
@@ -109,6 +113,10 @@ class Data(Generic[ExampleT]):
     """Examples of one language, and the file they were read from, if any.
 
     They are stored as a tuple, so the hash stays valid.
+
+    >>> from isoglot.transfer import Passage
+    >>> len(Data([Passage(("It was a good film.",), "positive")], "mine"))
+    1
     """
 
     examples: Sequence[ExampleT]
@@ -370,13 +378,27 @@ _REGISTERED: dict[str, Task[Any]] = {}
 
 
 def register(task: Task[Any]) -> Task[Any]:
-    """Register a task under its name."""
+    """Register a task under its name.
+
+    Args:
+        task: A task of your own.
+
+    Returns:
+        The task itself.
+    """
     _REGISTERED[task.name] = task
     return task
 
 
 def known_tasks() -> dict[str, Task[Any]]:
-    """All tasks by name."""
+    """All tasks by name.
+
+    Returns:
+        Built-in tasks and registered ones.
+
+    >>> "ner" in known_tasks()
+    True
+    """
     for home in _HOMES.values():
         import_module(f"isoglot.transfer.tasks.{home}")
     return dict(_REGISTERED)
@@ -433,6 +455,15 @@ def _failed(path: str | Path, line: int | None, error: BaseException) -> InputEr
 
 def find_task(name: str) -> Task[Any]:
     """Find a task by name.
+
+    Args:
+        name: Such as ``ner``.
+
+    Returns:
+        The task, which reads and scores examples.
+
+    >>> find_task("ner").name
+    'ner'
 
     Raises:
         ConfigError: It does not exist.

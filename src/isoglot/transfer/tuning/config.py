@@ -28,7 +28,11 @@ _TUNE = re.compile(r"all|head|top-[1-9][0-9]*")
 
 
 class TuneConfig(Config):
-    """A fine-tuning run."""
+    """A fine-tuning run.
+
+    >>> TuneConfig(epochs=2, tune="head").epochs
+    2
+    """
 
     tune: str = "all"
     """trained parameters: all, head (encoder vectors are computed once), or top-6 (the last 6 layers)"""

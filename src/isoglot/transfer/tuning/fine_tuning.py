@@ -91,6 +91,9 @@ def fine_tune(
         progress: Reports progress.
         say: Called with remarks for the user: examples that were split or left out, labels that are not in training.
 
+    Returns:
+        The fine-tuned model of the best epoch, with the course of training.
+
     Raises:
         ConfigError: A setting is invalid, the encoder lacks a language, or the folder has another run.
         InputError: There are no training examples, or a dev label is not in training and the task refuses it.

@@ -197,6 +197,9 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
         device: Device to compute on.
         encoder: The encoder it was tuned from; only needed for models whose encoder is not stored with them.
 
+    Returns:
+        The fine-tuned model, ready for :func:`evaluate`.
+
     Raises:
         ConfigError: The encoder it was tuned from is not known.
         CorruptFileError: A file is damaged.

@@ -1,0 +1,206 @@
+"""What every public name says of itself: a line, its parameters, what it returns and, where it can be short, an example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import pytest
+
+import isoglot
+
+# They need files, a trained encoder or minutes: the guides and tutorials run them.
+WITHOUT_EXAMPLE = set(
+    """
+    align.align_embeddings
+    align.align_sentences
+    align.align_types
+    align.align_words
+    align.aligned_rows
+    align.bitext_dictionaries
+    align.fit_encoder_aligner
+    align.link_bitext
+    align.linked_bitext
+    align.load_aligner
+    align.map_hidden
+    align.read_bitext
+    compare.claims
+    compare.compare_models
+    compare.gromov_wasserstein
+    compare.measure_figure7
+    compare.read_figure7
+    compare.stream_layer_cka
+    compare.trace_emergence
+    diagnose.rank_models
+    model.encoder_from_hf
+    model.export_to_hf
+    pretrain.add_language
+    pretrain.add_language_config
+    pretrain.pretrain
+    retrieve.read_side
+    retrieve.retrieve_mixed
+    retrieve.retrieve_rows
+    retrieve.retrieve_word_vectors
+    retrieve.retrieve_words
+    static.baseline
+    static.train_static
+    static.word_vectors
+    steer.alpha_by_means
+    steer.choose_shift
+    steer.make_shift
+    steer.masked_languages
+    steer.score_translation
+    steer.sweep_shifts
+    steer.trade_offs
+    transfer.evaluate
+    transfer.fine_tune
+    transfer.load_tuned
+    transfer.map_transfer
+    transfer.register
+    transfer.shift_transfer
+    vocab.anchor_report
+    vocab.build_shards
+    vocab.extend_vocabulary
+    """.split()
+)
+# Settings, and what other functions return: their examples show them.
+RESULTS = set(
+    """
+    align.AlignedRows
+    align.Alignment
+    align.BitextSource
+    align.EncoderAligner
+    align.EncoderLinksConfig
+    align.Estimator
+    align.InducedConfig
+    align.LayerAlignment
+    align.LinkScores
+    align.MiniVec2Vec
+    align.PairMap
+    align.Step
+    align.Vecmap
+    align.WordAlignConfig
+    align.WordAligner
+    compare.CKAGrid
+    compare.CkaEstimate
+    compare.CompareConfig
+    compare.Comparison
+    compare.Emergence
+    compare.Figure7
+    compare.Figure7Config
+    compare.Measure
+    compare.Score
+    compare.SimilarityProbe
+    diagnose.Checkup
+    diagnose.Finding
+    diagnose.RankConfig
+    diagnose.Ranking
+    isoglot.IsoglotError
+    languages.Sentence
+    model.Batch
+    model.EncoderLike
+    pretrain.AddLanguageConfig
+    pretrain.Added
+    pretrain.Pretrained
+    represent.EmbeddingRows
+    represent.LanguageMoments
+    represent.Representations
+    retrieve.Interval
+    retrieve.MethodScores
+    retrieve.MixedPool
+    retrieve.MixedRetrieval
+    retrieve.Neighbors
+    retrieve.PairScores
+    retrieve.Retrieval
+    retrieve.RetrievalScores
+    retrieve.WordLookup
+    static.FastTextConfig
+    static.GloveConfig
+    static.Learned
+    static.Word2VecConfig
+    steer.Bleu
+    steer.ChosenAlpha
+    steer.Eraser
+    steer.MaskedLanguages
+    steer.Scores
+    steer.Shift
+    steer.ShiftChoice
+    steer.Sweep
+    steer.TradeOff
+    steer.Translation
+    steer.TranslationProtocol
+    transfer.Evaluation
+    transfer.MapTransfer
+    transfer.MapTransferConfig
+    transfer.Models
+    transfer.Parsed
+    transfer.ShiftOutcome
+    transfer.Tagged
+    transfer.Task
+    transfer.Tuned
+    vocab.Grading
+    vocab.Shards
+    """.split()
+)
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public function and class, once."""
+    rooms = ["isoglot", *(f"isoglot.{module.name}" for module in iter_modules(isoglot.__path__) if module.ispkg)]
+    seen = set()
+    for room in reversed(rooms):  # a room before the package that offers the same name
+        module = import_module(room)
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if (inspect.isfunction(value) or inspect.isclass(value)) and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{room.removeprefix('isoglot.')}.{name}", value
+
+
+PUBLIC = dict(public())
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+
+
+def sections(value: Any) -> dict[str, str]:
+    """The sections of a docstring by their name; what stands before them has none."""
+    text = inspect.cleandoc(value.__doc__ or "")
+    parts = re.split(r"^(Args|Returns|Yields|Raises|Attributes):\n", text, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def test_there_are_public_names() -> None:
+    assert len(FUNCTIONS) > 120
+    assert len(PUBLIC) > 230
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_first_line_says_what_it_is(name: str) -> None:
+    first, _, rest = (PUBLIC[name].__doc__ or "").strip().partition("\n")
+    assert first.endswith((".", ":")), first
+    assert len(first) <= 120
+    assert not rest.strip() or rest.startswith("\n"), "an empty line follows the first"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parameters_and_results_are_described(name: str) -> None:
+    value, said = FUNCTIONS[name], sections(FUNCTIONS[name])
+    described = {
+        each.strip(" *")
+        for names in re.findall(r"^ {4}([\w*, ]+):", said.get("Args", ""), re.MULTILINE)
+        for each in names.split(",")
+    }
+    assert [each for each in inspect.signature(value).parameters if each not in described] == []
+    if inspect.signature(value).return_annotation not in {None, "None", "Iterator[None]"}:
+        assert {"Returns", "Yields"} & set(said)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_there_is_an_example_where_it_can_be_short(name: str) -> None:
+    own = inspect.cleandoc(PUBLIC[name].__doc__ or "")
+    below = "".join(inspect.getdoc(each) or "" for _, each in inspect.getmembers(PUBLIC[name], inspect.isfunction))
+    has = ">>>" in own or (inspect.isclass(PUBLIC[name]) and ">>>" in below)
+    assert has != (name in WITHOUT_EXAMPLE | RESULTS), "an example that runs, or its name in the list above; not both"
