@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, layer_pairs
+from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs
 from isoglot.align.maps.config import AlignConfig
-from isoglot.align.splits import held_out
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.represent import embedding_rows, frequent_words, word_types

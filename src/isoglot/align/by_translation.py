@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, layer_pairs
+from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs, limited
 from isoglot.align.maps.config import AlignConfig
-from isoglot.align.splits import held_out, limited
 from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.core.rng import random_stream

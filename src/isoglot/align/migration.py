@@ -23,9 +23,7 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from isoglot.align.maps.least_squares import Ridge
-from isoglot.align.maps.pair_moments import PairMoments
-from isoglot.align.maps.procrustes import rotation
+from isoglot.align.maps.closed_form import PairMoments, Ridge, rotation
 from isoglot.align.maps.self_learning import top
 from isoglot.core.arrays import take_same_rows
 from isoglot.core.artifact import load_arrays, save_arrays

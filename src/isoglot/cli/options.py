@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import typer
 
-from isoglot.cli.output import OPENED, Debug, Json, Quiet, Session
+from isoglot.cli.output import OPENED, Debug, Json, Output, Quiet, Session
 from isoglot.cli.run_files import take_file, take_folder, take_vectors
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.rng import LARGEST_SEED
@@ -76,14 +76,14 @@ def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - 
     """Return the fields of a group as parameters, in the section of the group."""
     section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
     options = []
-    for field in fields(group):
-        kind, option = get_args(hints[field.name])
+    for each in fields(group):
+        kind, option = get_args(hints[each.name])
         option = copy(option)
         option.rich_help_panel = option.rich_help_panel or section
-        value = getattr(default, field.name, field.default)
+        value = getattr(default, each.name, each.default)
         value = Parameter.empty if value is MISSING else value
         annotation = Annotated[kind, option]  # type: ignore[valid-type]
-        options.append(Parameter(field.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
+        options.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
     return options
 
 
@@ -170,6 +170,13 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=RUN, help=SET),
 ]
+
+
+def sentence_count(text: str, *, least: int = 1, most: int | None = None) -> Any:  # noqa: ANN401 - an option
+    """The option ``--sentences``: how many of each language."""
+    return typer.Option("--sentences", metavar="N", min=least, max=most, help=text)
+
+
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
 ModelOption = Annotated[
@@ -185,6 +192,28 @@ Weights = Annotated[
         help="Of a training run: those with the lowest dev perplexity, or the last.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    out: OptionalOut = None
+    weights: Weights = "best"
+    device: Device = "auto"
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRun(Output, _Run):
+    """What every verb that runs a model has: ``--out``, ``--weights``, ``--device``, ``--seed``, and its output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRunTo(ModelRun):
+    """The same where ``--out`` has to be given."""
+
+    out: Out = field()
+
+
 POOLS = (
     "the mean of its subwords (special tokens left out), the mean of all its tokens, its first (also cls) or last "
     "token, the maximum over its tokens, their mean weighted by position"

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.model.batch import in_second_text
 from isoglot.model.blocks import norm
 from isoglot.model.kernels.dropout import Dropout
+from isoglot.model.protocol import in_second_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

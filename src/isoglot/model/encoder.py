@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.model.batch import Batch
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.protocol import Change
+    from isoglot.model.protocol import Batch, Change
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 

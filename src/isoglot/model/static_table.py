@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import Change
+    from isoglot.model.protocol import Batch, Change
     from isoglot.text.provenance import Provenance
     from isoglot.vocab.vocabulary import Vocabulary
 

@@ -22,8 +22,8 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
-from isoglot.model.batch import Batch, batch_of_ids, first_places, to_device
 from isoglot.model.hf.sentence_transformers import pool_tokens
+from isoglot.model.protocol import Batch, batch_of_ids, first_places, to_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

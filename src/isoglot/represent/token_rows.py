@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.model.batch import check_room
-from isoglot.vocab.whole_words import blank_before_words
-from isoglot.vocab.word_reader import Reader, windows
+from isoglot.model.protocol import check_room
+from isoglot.vocab.word_reader import Reader, blank_before_words, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ from isoglot.represent.layer_pass import LayerPass, check_finite
 from isoglot.represent.representations import Representations
 from isoglot.represent.sentences import in_chunks, read_sentences, survey_sentences
 from isoglot.represent.token_rows import RowMaker
-from isoglot.vocab.whole_words import whole_words
+from isoglot.vocab.word_reader import whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,8 @@ from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT
 from isoglot.retrieve.estimates import OWN
 from isoglot.retrieve.evaluation import RetrievalConfig
-from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.layer_scores import PairScores, VectorSet, score_layers
-from isoglot.retrieve.metrics import spelled_alike
+from isoglot.retrieve.metrics import Gold, spelled_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -26,7 +26,6 @@ from isoglot.retrieve.estimates import (
     SearchView,
     views,
 )
-from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import (
     NEIGHBORHOOD,
     SHARPNESS,
@@ -37,6 +36,7 @@ from isoglot.retrieve.methods import (
     check_options,
 )
 from isoglot.retrieve.metrics import (
+    Gold,
     Interval,
     OtherSpelling,
     SpelledAlike,

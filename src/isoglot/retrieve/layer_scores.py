@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from isoglot.retrieve.dictionaries import Coverage
     from isoglot.retrieve.estimates import Estimates
     from isoglot.retrieve.evaluation import MethodScores
-    from isoglot.retrieve.gold import Gold
     from isoglot.retrieve.methods import Method
-    from isoglot.retrieve.metrics import Interval, SpelledAlike
+    from isoglot.retrieve.metrics import Gold, Interval, SpelledAlike
 
 DEFAULTS = RetrievalConfig()
 _LARGE = 10**9  # similarities of a search that gets its own progress bar

@@ -35,7 +35,7 @@ from isoglot.steer.token_translation import Translation
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK
-from isoglot.vocab.whole_words import blank_before_words
+from isoglot.vocab.word_reader import blank_before_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -20,7 +20,7 @@ import torch
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT
-from isoglot.model.batch import batch_of_ids, first_places
+from isoglot.model.protocol import batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
 from isoglot.represent.sentences import read_sentences
 from isoglot.represent.token_rows import RowMaker, TokenRows
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.core.progress import Progress
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import EncoderLike
+    from isoglot.model.protocol import Batch, EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
     from isoglot.steer.decoding_protocol import Special, TranslationOptions

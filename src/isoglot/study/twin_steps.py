@@ -11,8 +11,7 @@ from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, held_out, pai
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
-from isoglot.study.kinds.text import TEXT
-from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
+from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
 from isoglot.study.numbers import Number
 from isoglot.study.recipe import ArmConfig, TwinConfig
 from isoglot.study.steps import Step

@@ -12,10 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from isoglot.align.alignment import METRICS
+from isoglot.align.alignment import METRICS, check_end
 from isoglot.align.apply import read_maps
 from isoglot.align.by_translation import align_words
-from isoglot.align.maps.endpoints import check_end
 from isoglot.align.words.bitext import builtin_bitext, linked_bitext, read_bitext, read_word_pairs
 from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.artifact import read_sealed, write_sealed

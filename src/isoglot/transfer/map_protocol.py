@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from isoglot.align.mapped_forward import Lengths  # noqa: TC001 - pydantic reads it
+from isoglot.align.apply import Lengths  # noqa: TC001 - pydantic reads it
 from isoglot.core.artifact import load_arrays, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError

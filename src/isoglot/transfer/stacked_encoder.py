@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from isoglot.align.mapped_forward import Lengths, map_hidden
+from isoglot.align.apply import Lengths, map_hidden
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.align import PairMap
-    from isoglot.model.batch import Batch
+    from isoglot.model.protocol import Batch
     from isoglot.text.provenance import Provenance
     from isoglot.transfer.tasks.task import TaskRow
     from isoglot.vocab import Vocabulary

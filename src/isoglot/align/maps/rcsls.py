@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from isoglot.align.maps.closed_form import moments_of_pairs, rotation
 from isoglot.align.maps.estimator import MatrixMap, bounds, matrix_learned
-from isoglot.align.maps.pair_moments import moments_of_pairs
-from isoglot.align.maps.procrustes import rotation
 from isoglot.align.maps.self_learning import top
 from isoglot.core.arrays import exact, unit
 

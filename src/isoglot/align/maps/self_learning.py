@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from isoglot.align.maps.closed_form import moments_of_pairs, product_of_pairs, rank, root_powers, rotation
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned, pseudo_inverse
-from isoglot.align.maps.pair_moments import moments_of_pairs, product_of_pairs, rank, root_powers
-from isoglot.align.maps.procrustes import rotation
 from isoglot.core.arrays import full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed
@@ -24,7 +23,7 @@ from isoglot.retrieve.search import ScoringRule, TopEntries, TopK, block_shape, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from isoglot.align.maps.pair_moments import PairMoments
+    from isoglot.align.maps.closed_form import PairMoments
     from isoglot.core.arrays import Array
     from isoglot.core.progress import Progress
 

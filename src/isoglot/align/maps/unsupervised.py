@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 
+from isoglot.align.maps.closed_form import rotation
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned
-from isoglot.align.maps.procrustes import rotation
 from isoglot.align.maps.self_learning import InducedPairs, SelfLearning, random_pairs, top
 from isoglot.core.arrays import full_precision, take_rows, unit
 from isoglot.core.progress import SILENT

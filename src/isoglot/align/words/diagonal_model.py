@@ -23,7 +23,7 @@ from isoglot.align.words.em_loops import best_sources, expect, expect_agreed, ex
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
-    from isoglot.align.words.indexed_bitext import IndexedBitext
+    from isoglot.align.words.bitext import IndexedBitext
 
 TENSIONS = (0.1, 40.0)
 """Bounds of the tension: from hardly any order to hardly any deviation from the diagonal."""

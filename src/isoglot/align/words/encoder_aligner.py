@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from isoglot.align.words.bitext import PairCounts
 from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
-from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.layer_choice import (
     LayerChoice,
     LinkSettings,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.align.words.indexed_bitext import Pair
+    from isoglot.align.words.bitext import Pair
     from isoglot.align.words.word_aligner import AlignerFile
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.pharaoh import Links

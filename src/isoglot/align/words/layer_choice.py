@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal
 
+    from isoglot.align.words.bitext import Pair
     from isoglot.align.words.encoder_links import Center, DirectedLinks, EncoderLinksConfig, Rule
-    from isoglot.align.words.indexed_bitext import Pair
     from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers

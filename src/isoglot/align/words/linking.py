@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.align.words.bitext import (
+    PairCounts,
     builtin_bitext,
     builtin_sentences,
     linked_bitext,
@@ -22,7 +23,6 @@ from isoglot.align.words.bitext import (
 from isoglot.align.words.diagonal_model import WordAlignConfig
 from isoglot.align.words.encoder_aligner import fit_encoder_aligner
 from isoglot.align.words.encoder_links import EncoderLinksConfig
-from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
 from isoglot.align.words.link_scores import score_links
 from isoglot.align.words.word_aligner import FILE, load_aligner, train_aligner

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from isoglot.align.words.bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, best_of
 from isoglot.align.words.em_loops import FLOOR, look_up
-from isoglot.align.words.indexed_bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.symmetrization import Symmetry, check_method, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from isoglot.align.words.bitext import Pair
     from isoglot.align.words.encoder_aligner import EncoderAligner
-    from isoglot.align.words.indexed_bitext import Pair
     from isoglot.text.formats.pharaoh import Links
 
 _CHUNK = 10_000  # sentence pairs aligned at a time

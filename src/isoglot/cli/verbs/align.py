@@ -13,18 +13,18 @@ from isoglot.cli.options import (
     INPUT,
     MODEL,
     OUTPUT,
-    Device,
     KnownWordOptions,
     LayerList,
+    ModelRunTo,
     Out,
     Seed,
     SentencePoolOfModel,
     Settings,
     VectorsOut,
-    Weights,
     open_run,
     parse_layers,
     refuse_beside,
+    sentence_count,
     verb,
 )
 from isoglot.cli.output import Output, page_facts
@@ -87,12 +87,6 @@ LinksFile = Annotated[
     ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
-
-
-def _count(which: str, builtin: int) -> Any:  # noqa: ANN401 - an option
-    """The option ``--sentences``, with the default number of built-in ones."""
-    text = f"{which}. Default: {builtin:,} built-in ones, or all of files."
-    return typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help=text)
 
 
 MAP_OPTIONS = {
@@ -233,7 +227,7 @@ class BitextOptions:
     langs: Langs = None
     sentences: Annotated[
         int | None,
-        _count("The first N", 10_000),
+        sentence_count("The first N. Default: 10,000 built-in ones, or all of files.", least=2, most=1_000_000),
     ] = None
 
     def source(self, *, test: list[str] | None = None, **more: Any) -> BitextSource:  # noqa: ANN401 - its other fields
@@ -255,7 +249,9 @@ class MappedBitextOptions(BitextOptions):
 
     sentences: Annotated[
         int | None,
-        _count("The first N to learn from", 2000),
+        sentence_count(
+            "The first N to learn from. Default: 2,000 built-in ones, or all of files.", least=2, most=1_000_000
+        ),
     ] = None
     test_parallel: Annotated[
         list[str] | None,
@@ -389,11 +385,7 @@ def embeddings(
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
 
@@ -403,7 +395,7 @@ def embeddings(
     """
     from isoglot.text.formats.word_vectors import is_vec
 
-    config = mapping.config(seed=seed, **words.values())
+    config = mapping.config(seed=run.seed, **words.values())
     languages, files = entries.files()
     paths = [Path(name).expanduser() if is_vec(name) else None for name in (source, target or source)]
     lists = one_each(words_of, "--words-of") if words_of else {}
@@ -428,8 +420,8 @@ def embeddings(
             words=(only[0], only[1]),
             config=config,
             training=merged(vectors_provenance(path) for path in paths if path is not None),
-            device=choose_device(device),
-            progress=output.progress,
+            device=choose_device(run.device),
+            progress=run.progress,
         )
         hashes = found.facts["encoder_sha256"]
         return found.between(
@@ -437,7 +429,7 @@ def embeddings(
         )
 
     inputs = [*(path for part in files for path in part), *(path for path in paths if path), *lists.values()]
-    _run(work, (source, target), out, config, inputs, device, output, load=_encoder_or_vectors)
+    _run(work, (source, target), config, inputs, run, load=_encoder_or_vectors)
 
 
 @verb(
@@ -465,17 +457,13 @@ def types(
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer.
 
     The map sees all words of both texts, and translations are looked for among all words of the target's.
     """
-    config = mapping.config(seed=seed, **words.values())
+    config = mapping.config(seed=run.seed, **words.values())
     languages, files = entries.files()
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -492,11 +480,11 @@ def types(
         cut = None if segment == "auto" else segment
         read = [SegmentedFile(texts[code], code, cut) for code in languages]
         options: dict[str, Any] = {"languages": languages, "layers": parse_layers(layers), "case": case}
-        options |= {"contexts": contexts, "config": config, "progress": output.progress}
+        options |= {"contexts": contexts, "config": config, "progress": run.progress}
         return align_types(*sides, (read[0], read[1]), *map(_entries, files), **options)
 
     inputs = [*(path for part in files for path in part), *texts.values()]
-    _run(work, (source, target), out, config, inputs, device, output)
+    _run(work, (source, target), config, inputs, run)
 
 
 @verb(
@@ -512,26 +500,22 @@ def sentences(
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align sentences, each the mean of its subwords, by their translations, in every layer.
 
     Pairs that repeat a sentence of an earlier one are left out.
     """
-    config = mapping.config(seed=seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, seed=seed)
+    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, seed=run.seed)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_sentences
 
         options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "config": config}
-        return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=output.progress, **options)
+        return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=run.progress, **options)
 
-    _run(work, (source, target), out, config, given.paths, device, output)
+    _run(work, (source, target), config, given.paths, run)
 
 
 @verb(app, "words", example="align words runs/en runs/fr --parallel en=en.txt --parallel fr=fr.txt --out map/")
@@ -558,11 +542,7 @@ def words(
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align words in their contexts, from bitext or the built-in gold, in every layer.
 
@@ -572,17 +552,17 @@ def words(
     from isoglot.align.words.linking import open_aligner
     from isoglot.align.words.word_aligner import aligner_path
 
-    config = mapping.config(seed=seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=seed)
+    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=run.seed)
     _check_links(given, links, test_links, {"--aligner": aligner, "--segment": segment})
-    known = open_aligner(aligner, given.languages, device=device)
+    known = open_aligner(aligner, given.languages, device=run.device)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_words
 
         if given.files and links is None and known is None:
-            _warn_slow(output)
-        progress = output.progress
+            _warn_slow(run)
+        progress = run.progress
         parts, linked_by = given.linked_words(links=links, test_links=test_links, aligner=known, progress=progress)
         options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "links": kept}
         found = align_words(*sides, *parts, config=config, scratch=scratch, progress=progress, **options)
@@ -592,7 +572,7 @@ def words(
 
     named = [links, test_links, None if aligner is None else aligner_path(aligner)]
     inputs = [*given.paths, *(each for each in named if each is not None)]
-    _run(work, (source, target), out, config, inputs, device, output)
+    _run(work, (source, target), config, inputs, run)
 
 
 @verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
@@ -692,11 +672,7 @@ def migrate(
     ] = None,
     pool: SentencePoolOfModel = None,
     settings: Settings = None,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Map an index of old vectors to a new model's space, without encoding its documents again.
 
@@ -713,10 +689,10 @@ def migrate(
     from isoglot.represent.matrix_files import open_matrix
 
     new.check()
-    config = build_config(MigrationConfig, values={"seed": seed}, settings=settings or ())
+    config = build_config(MigrationConfig, values={"seed": run.seed}, settings=settings or ())
     index = open_matrix(old, column)
     is_model = new.text is not None
-    encoder = load_encoder(str(new.to), device=device) if is_model else None
+    encoder = load_encoder(str(new.to), device=run.device) if is_model else None
 
     def work(folder: Path | None) -> Rendering:
         source = new.mapping or str(new.to)
@@ -730,7 +706,7 @@ def migrate(
                 is_map=new.mapping is not None,
                 pool=pool,
                 format=format,
-                progress=output.progress,
+                progress=run.progress,
             )
         )
 
@@ -740,7 +716,7 @@ def migrate(
         *([] if is_model or new.to is None else [Path(new.to)]),
     ]
     where = None if encoder is None else str(encoder.device)
-    publish(output, out, work, name="migration.json", inputs=inputs, seed=seed, device=where, config=config)
+    publish(run, run.out, work, name="migration.json", inputs=inputs, seed=run.seed, device=where, config=config)
 
 
 # --- bitext ---
@@ -770,11 +746,7 @@ def links(
     ] = None,
     encoder: EncoderLinkOptions,
     settings: Settings = None,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Find which word translates which in bitext, and link the words of every pair.
 
@@ -790,40 +762,42 @@ def links(
 
     encoder.check(aligner, settings)
     config = encoder.config(settings) if aligner is None else None
-    given = bitext.source(segment=segment, gold=gold, seed=seed)
+    given = bitext.source(segment=segment, gold=gold, seed=run.seed)
     if not given.files:
         remedy = "leave it out: they have their own, and are scored on it"
         refuse_beside({"--gold": gold, "--dev-gold": encoder.dev_gold}, "built-in sentences", remedy=remedy)
     dev = encoder.dev(given)
     read = [*given.paths, *([] if dev is None else dev.paths), *([] if aligner is None else [aligner_path(aligner)])]
-    refuse_overwriting([*link_files(out, given.languages), out / LAYERS, out / PAGE], read)
-    known = open_aligner(aligner, given.languages, model=encoder.model, device=device)
+    refuse_overwriting([*link_files(run.out, given.languages), run.out / LAYERS, run.out / PAGE], read)
+    known = open_aligner(aligner, given.languages, model=encoder.model, device=run.device)
     if known is None and encoder.model is None:
-        _warn_slow(output)
+        _warn_slow(run)
     with (
-        recorded(out, read, seed=seed, config=config if known is None else known.config, device="cpu") as run,
-        TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch,
+        recorded(
+            run.out, read, seed=run.seed, config=config if known is None else known.config, device="cpu"
+        ) as record,
+        TemporaryDirectory(dir=record.folder, prefix=".vectors-") as scratch,
     ):
         found = link_bitext(
             given,
             config,
             encoder=encoder.model,
-            device=device,
+            device=run.device,
             aligner=known,
             dev=dev,
             method=method,
             allow_leak=encoder.allow_leak,
             scratch=Path(scratch),
-            progress=output.progress,
+            progress=run.progress,
         )
-        run.device, run.config = found.aligner.device, {**(run.config or {}), **found.aligner.origin()}
-        found.save(run.folder)
+        record.device, record.config = found.aligner.device, {**(record.config or {}), **found.aligner.origin()}
+        found.save(record.folder)
         if found.choice is not None:
             facts = (f"model {encoder.model}", *page_facts())
-            link_layers_page(found.choice, given.languages, facts=facts).write(run.folder)
-    output.result({"out": str(out), **found.facts()}, links_shown(found))
-    figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {out / PAGE}\n"
-    output.say(f"{figure}Links, words and metrics in {out}")
+            link_layers_page(found.choice, given.languages, facts=facts).write(record.folder)
+    run.result({"out": str(run.out), **found.facts()}, links_shown(found))
+    figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {run.out / PAGE}\n"
+    run.say(f"{figure}Links, words and metrics in {run.out}")
 
 
 @verb(app, "dictionary", example="align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/")
@@ -950,11 +924,9 @@ def _warn_slow(output: Output) -> None:
 def _run(
     work: Callable[[Sides, Path], Alignment],
     models: tuple[str, str | None],
-    out: Path,
     config: AlignConfig,
     inputs: Sequence[Path],
-    device: str,
-    output: Output,
+    run: ModelRunTo,
     *,
     load: Callable[[str, str], Any] = _encoder,
 ) -> None:
@@ -965,20 +937,18 @@ def _run(
     from isoglot.report.alignment import alignment_page, alignment_table, finding, remarks, searched
 
     first, second = models[0], models[1] or models[0]
-    with recorded(out, inputs, seed=config.seed, config=config, device=str(choose_device(device))) as run:
-        source = load(first, device)
-        target = source if second == first else load(second, device)
-        with TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch:
+    device = str(choose_device(run.device))
+    with recorded(run.out, inputs, seed=config.seed, config=config, device=device) as record:
+        source = load(first, run.device)
+        target = source if second == first else load(second, run.device)
+        with TemporaryDirectory(dir=record.folder, prefix=".vectors-") as scratch:
             result = work((source, target), Path(scratch))
         checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
         facts = (f"source {first}, target {second}", *checked, *page_facts())
-        alignment_page(result, facts=facts).write(run.folder)
-        if run.config is not None and "linked_by" in result.facts:
-            run.config["linked_by"] = result.facts["linked_by"]
-        result.save(run.folder)
-    output.result({"out": str(out), **result.as_dict()}, alignment_table(result))
-    for line in remarks(result):
-        output.say(line)
-    output.say(
-        f"{finding(result)}\nLooked for: {searched(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}"
-    )
+        alignment_page(result, facts=facts).write(record.folder)
+        if record.config is not None and "linked_by" in result.facts:
+            record.config["linked_by"] = result.facts["linked_by"]
+        result.save(record.folder)
+    run.result({"out": str(run.out), **result.as_dict()}, alignment_table(result))
+    where = f"Maps and metrics in {run.out}, the figure in {run.out / PAGE}"
+    run.say("\n".join([*remarks(result), finding(result), f"Looked for: {searched(result)}", where]))

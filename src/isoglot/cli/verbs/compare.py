@@ -15,13 +15,14 @@ from isoglot.cli.options import (
     MODEL,
     Device,
     LayerList,
+    ModelRun,
     OptionalOut,
     Seed,
     SentencePool,
     Settings,
-    Weights,
     open_run,
     parse_layers,
+    sentence_count,
     verb,
 )
 from isoglot.cli.output import Output
@@ -73,14 +74,7 @@ class Sentences:
     ] = None
     langs: Langs = None
     sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=4,
-            max=1_000_000,
-            help="The first N. Default: 500 built-in ones, or all of files.",
-        ),
+        int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.", least=4, most=1_000_000)
     ] = None
     measure: Annotated[
         list[str] | None,
@@ -163,11 +157,7 @@ def models(
     ] = 2000,
     draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings of each null.")] = 200,
     pool: SentencePool = "mean",
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRun,
 ) -> None:
     """Compare two encoders, or two languages in one, on sentences that say the same.
 
@@ -183,12 +173,12 @@ def models(
     measures, given, named = sentences.read(DEFAULT_MEASURES)
     numbers = parse_layers(layers)
     first, second = one or EMBEDDED, other or one or EMBEDDED
-    encoder = load_encoder(first, device=device)
-    partner = encoder if second == first else load_encoder(second, device=device)
-    twin = None if ceiling is None else load_encoder(ceiling, device=device)
-    languages, pairs = sentences.pairs(given, named, (encoder, partner), seed)
+    encoder = load_encoder(first, device=run.device)
+    partner = encoder if second == first else load_encoder(second, device=run.device)
+    twin = None if ceiling is None else load_encoder(ceiling, device=run.device)
+    languages, pairs = sentences.pairs(given, named, (encoder, partner), run.seed)
     config = CompareConfig(
-        measures=measures, layers=numbers, top=without_top, rows=rows, draws=draws, pool=pool, seed=seed
+        measures=measures, layers=numbers, top=without_top, rows=rows, draws=draws, pool=pool, seed=run.seed
     )
 
     def work(_: Path | None) -> Rendering:
@@ -199,15 +189,15 @@ def models(
             languages,
             config,
             names=(first, second),
-            floor=random_encoder_like(partner, seed=seed) if floor == "random" else None,
+            floor=random_encoder_like(partner, seed=run.seed) if floor == "random" else None,
             ceiling=twin,
             ceiling_name=ceiling or "",
-            progress=output.progress,
+            progress=run.progress,
         )
         return comparison_result(found)
 
     inputs, where = files_of(sentences.parallel), str(encoder.device)
-    publish(output, out, work, name="compare.json", inputs=inputs, seed=seed, device=where)
+    publish(run, run.out, work, name="compare.json", inputs=inputs, seed=run.seed, device=where)
 
 
 @verb(app, "grid", example="compare grid figure7.toml --out grid/")

@@ -181,7 +181,7 @@ def interlinear(row: Sequence[Sentence]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from isoglot.languages.gloss import clauses_by_unit, word_glosses
+    from isoglot.languages.sentence import clauses_by_unit, word_glosses
 
     meaning = row[0].meaning
     clauses = set(clauses_by_unit(meaning))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.new_language.training import Added
+    from isoglot.pretrain.new_language import Added
     from isoglot.pretrain.train import Pretrained, Stop
 
 EXAMPLE = (
@@ -66,7 +66,7 @@ class NewLanguage:
         """
         from isoglot.align.new_rows import aligned_rows
         from isoglot.model.load import load_native_encoder
-        from isoglot.pretrain.new_language.training import add_language, add_language_config
+        from isoglot.pretrain.new_language import add_language, add_language_config
 
         if self.model is None:
             raise ConfigError("--model is missing", "name the encoder to add the language to", "missing-option")

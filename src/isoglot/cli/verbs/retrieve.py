@@ -25,21 +25,18 @@ from isoglot.cli.inputs import (
 from isoglot.cli.options import (
     INPUT,
     MODEL,
-    OUTPUT,
-    Device,
     KnownWordOptions,
     LayerList,
-    OptionalOut,
-    Seed,
+    ModelRun,
     SentencePoolOfModel,
-    Weights,
     open_run,
     open_runs,
     parse_layers,
     refuse_beside,
+    sentence_count,
     verb,
 )
-from isoglot.cli.output import Output, page_facts
+from isoglot.cli.output import page_facts
 from isoglot.cli.run_files import files_of, recorded
 from isoglot.core.errors import ConfigError
 
@@ -68,16 +65,7 @@ Models = Annotated[
         help=f"{MODEL} Or static vectors. Several are scored on the words that each has. Default: {EMBEDDED}.",
     ),
 ]
-Count = Annotated[
-    int | None,
-    typer.Option(
-        "--sentences",
-        metavar="N",
-        min=1,
-        rich_help_panel=INPUT,
-        help="The first N. Default: 500 built-in ones, or all of files.",
-    ),
-]
+Count = Annotated[int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.")]
 Dictionary = Annotated[
     list[str],
     typer.Option(
@@ -238,11 +226,10 @@ class LookupOptions:
         return {**given, **self.of_text()}
 
 
-@dataclass(frozen=True)
-class ResultOptions:
-    """What is written."""
+@dataclass(frozen=True, kw_only=True)
+class RetrievalRun(ModelRun):
+    """The run, and what is written."""
 
-    SECTION: ClassVar[str] = OUTPUT
     pairs: Annotated[
         Literal["best", "all", "none"],
         typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
@@ -251,7 +238,6 @@ class ResultOptions:
         Path | None,
         typer.Option("--figure", metavar="FILE", help="Draw P@1 by layer: .svg, .pdf, .png, .html or .json."),
     ] = None
-    out: OptionalOut = None
 
 
 @verb(
@@ -280,11 +266,7 @@ def sentences(
     ] = "gold",
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
-    results: ResultOptions,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Look for the translation of every sentence, in every layer, in both directions.
 
@@ -307,8 +289,8 @@ def sentences(
         refuse_beside(beside, "--means-from of other text", remedy="take --means-from folds or own")
     if candidates == "mixed":
         refuse_beside({"--source": files, "--map": vectors.mapping}, "--candidates mixed", remedy="give a MODEL alone")
-    config = search.config(estimates=asked.estimates, seed=seed)
-    shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": output.progress}
+    config = search.config(estimates=asked.estimates, seed=run.seed)
+    shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": run.progress}
 
     def find(**options: Any) -> Retrieval | MixedRetrieval:  # noqa: ANN401 - change and device
         from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set, builtin_sets
@@ -319,10 +301,10 @@ def sentences(
         if files is not None:
             return retrieve_rows(files[0], files[1], config, limit=count, **options, **shared)
         sets = read_sets(parallel, langs, count) if parallel else []
-        encoder = load_encoder(model or EMBEDDED, device=device)
+        encoder = load_encoder(model or EMBEDDED, device=run.device)
         if not sets and candidates == "mixed":
-            sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count or SENTENCES, seed=seed)]
-        sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
+            sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count or SENTENCES, seed=run.seed)]
+        sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=run.seed)
         shared["pool"] = sentence_pool(encoder, pool)
         others = asked.others(encoder, dict.fromkeys(code for one in sets for code in one.sentences), **shared)
         shared.update(others=others, name=model or EMBEDDED)
@@ -331,7 +313,7 @@ def sentences(
         return retrieve_sentences(encoder, sets, config, **options, **shared)
 
     read = [*files_of(parallel), *asked.files, vectors.source, vectors.target, vectors.mapping]
-    _run(find, read, vectors.mapping, results, seed, device, output)
+    _run(find, read, vectors.mapping, run)
 
 
 @verb(app, "words", example="retrieve words --source en.vec --target fr.vec --dictionary en-fr.txt --map map/")
@@ -354,11 +336,7 @@ def words(
         ),
     ] = "all",
     known: KnownWordOptions,
-    results: ResultOptions,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Look for the translation of every word of a dictionary, in both directions.
 
@@ -376,8 +354,8 @@ def words(
     chosen = lookup.lookup(parse_layers(layers))
     if len(model or ()) > 1:
         refuse_beside({"--map": vectors.mapping}, "several models", remedy="give one MODEL")
-    config = search.config(candidates=candidates, estimates=OWN, seed=seed)
-    shared: dict[str, Any] = {"known_words": known.policy(), "progress": output.progress}
+    config = search.config(candidates=candidates, estimates=OWN, seed=run.seed)
+    shared: dict[str, Any] = {"known_words": known.policy(), "progress": run.progress}
 
     def find(**options: Any) -> Retrieval:  # noqa: ANN401 - change and device
         from isoglot.model import load_encoder
@@ -396,7 +374,7 @@ def words(
         paths = parse_pairs(dictionary)
         rows = {pair: [entry for path in each for entry in read_dictionary(path)] for pair, each in paths.items()}
         texts = parse_named(lookup.text, "--text") if lookup.text else {}
-        encoders = {name: load_encoder(name, device=device) for name in model or [EMBEDDED]}
+        encoders = {name: load_encoder(name, device=run.device) for name in model or [EMBEDDED]}
         folders = [folder for each in parse_named(shards, "--shards").values() for folder in each] if shards else []
         opened = [Shards.open(folder, check="sizes") for folder in folders]
         shared["training"] = training_provenance([], opened, [map_provenance(vectors.mapping)])
@@ -404,7 +382,7 @@ def words(
         return retrieve_words(encoders, rows, texts, config, chosen, **options, **shared)
 
     read = [*files_of(dictionary), *files_of(lookup.text), vectors.source, vectors.target, vectors.mapping]
-    _run(find, read, vectors.mapping, results, seed, device, output)
+    _run(find, read, vectors.mapping, run)
 
 
 def _one_dictionary(values: list[str]) -> tuple[Path, str | None]:
@@ -421,10 +399,7 @@ def _run(
     find: Callable[..., Retrieval | MixedRetrieval],
     read: Iterable[Path | None],
     mapping: Path | None,
-    results: ResultOptions,
-    seed: int,
-    device: str,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
@@ -433,25 +408,25 @@ def _run(
     from isoglot.report.retrieval import retrieval_figure, retrieval_page, retrieval_table
     from isoglot.retrieve import MixedRetrieval
 
-    place, out, figure = choose_device(device), results.out, results.figure
+    device, figure = choose_device(run.device), run.figure
     inputs = [path for path in read if path is not None and path.is_file()]
-    with recorded(out, inputs, seed=seed, device=str(place)) as run:
-        found = find(change=load_change(mapping), device=place)
-        files = [] if run is None else found.save(run.folder, results.pairs)
-        if run is not None:
+    with recorded(run.out, inputs, seed=run.seed, device=str(device)) as record:
+        found = find(change=load_change(mapping), device=device)
+        files = [] if record is None else found.save(record.folder, run.pairs)
+        if record is not None:
             if isinstance(found, MixedRetrieval):
                 page = mixed_page(found, facts=page_facts())
             else:
                 page = retrieval_page(found.pairs, remarks=found.remarks, facts=page_facts())
-            files.append(page.write(run.folder)[0])
+            files.append(page.write(record.folder)[0])
         if figure is not None:
-            files.append(figure if run is None else run.place(figure))
+            files.append(figure if record is None else record.place(figure))
             drawn = mixed_figure(found) if isinstance(found, MixedRetrieval) else retrieval_figure(found.pairs)
             save_figure(drawn.titled(), files[-1])
-            if run is not None:
-                run.add_output(files[-1])
-    files = files if run is None else [run.shown(path) for path in files]
+            if record is not None:
+                record.add_output(files[-1])
+    files = files if record is None else [record.shown(path) for path in files]
     table = mixed_table(found) if isinstance(found, MixedRetrieval) else retrieval_table(found.pairs, found.remarks)
-    output.result(found.as_dict() | {"files": [str(path) for path in files]}, table)
+    run.result(found.as_dict() | {"files": [str(path) for path in files]}, table)
     if files:
-        output.say("Written: " + ", ".join(str(path) for path in files))
+        run.say("Written: " + ", ".join(str(path) for path in files))

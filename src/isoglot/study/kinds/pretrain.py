@@ -16,7 +16,7 @@ from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json, write_text
 from isoglot.study.engines import child_environment, end_with_parent
 from isoglot.study.kinds.step_inputs import read_entries
-from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
+from isoglot.study.kinds.text import SHARDS, VOCABULARY
 from isoglot.study.numbers import Number
 from isoglot.study.steps import Paused
 

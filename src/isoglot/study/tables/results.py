@@ -13,8 +13,7 @@ from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
 from isoglot.study.numbers import mean_cell
 from isoglot.study.tables.arm_tests import arm_table
-from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
-from isoglot.study.tables.layer_tables import layer_tables
+from isoglot.study.tables.layer_tables import emergence_curves, layer_tables, threshold_table, token_unit
 from isoglot.study.tables.multilingual_tables import multilingual_tables
 from isoglot.study.tables.paper_comparison import ANCHORS, SEPARATE, loss_table, paper_table
 

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from isoglot.core.rng import random_stream
-from isoglot.model.batch import Batch, to_device
+from isoglot.model.protocol import Batch, to_device
 from isoglot.transfer.tasks.task import IGNORED
 
 if TYPE_CHECKING:
