@@ -14,23 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from isoglot.align.alignment import ENCODERS, Alignment, LayerAlignment
-from isoglot.align.maps.config import UNSUPERVISED, make_map
+from isoglot.align.alignment import ENCODERS, Alignment, LayerAlignment, Use
+from isoglot.align.maps.config import UNSUPERVISED, AlignConfig, make_map
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.retrieve import Gold, RetrievalScores, score_retrieval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoglot.align.alignment import Use
-    from isoglot.align.maps.config import AlignConfig
     from isoglot.align.maps.estimator import PairMap
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers
     from isoglot.retrieve.metrics import SpelledAlike
     from isoglot.text.provenance import Provenance
 

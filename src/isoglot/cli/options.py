@@ -268,10 +268,10 @@ AllowLeak = Annotated[
 
 
 def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
-    """Words are left out or scored on.
+    """Refuse ``--leave-out-known`` together with ``--allow-leak``.
 
     Raises:
-        ConfigError: Both are asked for.
+        ConfigError: Both are given.
     """
     if leave_out_known and allow_leak:
         raise ConfigError(
@@ -281,7 +281,7 @@ def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
 
 @dataclass(frozen=True)
 class KnownWordOptions:
-    """What becomes of words whose translations training was given."""
+    """How to treat test words whose translations were given to training."""
 
     SECTION: ClassVar[str] = "Scoring"
     leave_out_known: LeaveOutKnown = False

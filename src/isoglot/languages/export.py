@@ -24,7 +24,7 @@ from isoglot.languages.corpus import (
     paraphrases,
 )
 from isoglot.languages.entailment import inference
-from isoglot.languages.sentence import align
+from isoglot.languages.sentence import Sentence, align
 from isoglot.text.formats.conll_columns import write_tagged
 from isoglot.text.formats.conllu import MultiwordToken, Tree, TreeWord, write_conllu
 from isoglot.text.formats.dictionary import write_dictionary
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.languages.meaning import Register
-    from isoglot.languages.sentence import Sentence
 
 
 def tree_of(sentence: Sentence, sentence_id: str) -> Tree:

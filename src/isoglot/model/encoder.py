@@ -22,8 +22,17 @@ from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.embedding import Embedding, Members, PerLanguage
 from isoglot.model.head import Head, NoHead
-from isoglot.model.protocol import Edits, EncoderLike, TokenTable, check_layer, last_layer, needed_vocabulary
-from isoglot.text.provenance import unknown
+from isoglot.model.protocol import (
+    Batch,
+    Change,
+    Edits,
+    EncoderLike,
+    TokenTable,
+    check_layer,
+    last_layer,
+    needed_vocabulary,
+)
+from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +41,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.protocol import Batch, Change
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 

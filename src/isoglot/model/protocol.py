@@ -9,8 +9,8 @@ Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``N`` positions, ``R``
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,9 +20,6 @@ import torch
 from isoglot.core.errors import ConfigError, check_range
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     import numpy as np
 
     from isoglot.model.config import EncoderConfig

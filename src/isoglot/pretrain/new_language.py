@@ -27,7 +27,7 @@ import torch
 from pydantic import Field, field_validator
 
 from isoglot.core.artifact import write_sealed
-from isoglot.core.config import Config, build_config
+from isoglot.core.config import Config, Recipe, build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import file_hash
 from isoglot.core.folders import replace_folder
@@ -38,9 +38,9 @@ from isoglot.model.encoder import Encoder
 from isoglot.model.folder import INDEX as ENCODER
 from isoglot.model.folder import open_encoder, save_encoder
 from isoglot.model.head import ABSENT, no_head
-from isoglot.pretrain.batches import PAIRS, LanguageSampler
+from isoglot.pretrain.batches import PAIRS, LanguageSampler, StepBatch
 from isoglot.pretrain.config import ModelConfig, PretrainConfig
-from isoglot.pretrain.distributed import join_world
+from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.optimizer import OptimizerConfig
 from isoglot.pretrain.run_folder import open_folder
@@ -54,10 +54,7 @@ from isoglot.vocab.shard_build import held_out_share
 from isoglot.vocab.vocabulary import INDEX as VOCABULARY
 
 if TYPE_CHECKING:
-    from isoglot.core.config import Recipe
     from isoglot.core.run import RunRecord
-    from isoglot.pretrain.batches import StepBatch
-    from isoglot.pretrain.distributed import World
 
 
 # --- new rows ---

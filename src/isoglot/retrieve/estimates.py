@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.core.progress import counted
 from isoglot.core.rng import random_stream
 
@@ -56,8 +56,7 @@ class Estimates:
     origin: str = ""
 
     def __post_init__(self) -> None:
-        if self.folds < 2:
-            raise ConfigError(f"folds = {self.folds}", "give at least 2", "invalid-value")
+        check_range("folds", self.folds, 2)
 
     @property
     def means_in_words(self) -> str:

@@ -14,7 +14,7 @@ import torch
 
 from isoglot.core.arrays import Array, ArrayLike, paired_rows
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.retrieve.estimates import (
     CROSS_FITTED,
     OWN,
@@ -50,7 +50,6 @@ from isoglot.retrieve.metrics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.core.progress import Progress
 
 Candidates = Literal["gold", "all"]
 

@@ -15,14 +15,12 @@ import torch
 
 from isoglot.core.arrays import ArrayLike, paired_rows, to_tensor
 from isoglot.core.errors import ConfigError, InputError, check_counts, check_name, shown
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.methods import NEIGHBORHOOD, SHARPNESS, Method, Neighbors, PairSearch, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from isoglot.core.progress import Progress
 
 
 # --- right pairs ---

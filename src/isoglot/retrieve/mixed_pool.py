@@ -21,32 +21,24 @@ import torch
 from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError, one_line
 from isoglot.core.files import write_json, write_text
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.core.table import Table
-from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
-from isoglot.retrieve.estimates import FEWEST, OtherText, QueryGroup, fold_numbers, without_mean
-from isoglot.retrieve.evaluation import apart_from
-from isoglot.retrieve.layer_scores import DEFAULTS, best_layer, check_rows
-from isoglot.retrieve.methods import NeighborhoodPool, PairSearch
-from isoglot.retrieve.metrics import Gold, resampled_means
-from isoglot.retrieve.sentences import sides_of_sets, unrepeated_sets
+from isoglot.represent.extraction import Pool, cut_in_words, pool_in_words, sentence_pool
+from isoglot.retrieve.estimates import FEWEST, Center, OtherText, QueryGroup, fold_numbers, without_mean
+from isoglot.retrieve.evaluation import RetrievalConfig, apart_from
+from isoglot.retrieve.layer_scores import DEFAULTS, BestLayer, VectorSet, best_layer, check_rows
+from isoglot.retrieve.methods import Method, NeighborhoodPool, PairSearch
+from isoglot.retrieve.metrics import Gold, Interval, resampled_means
+from isoglot.retrieve.sentences import Layers, sides_of_sets, unrepeated_sets
 from isoglot.retrieve.simultaneous_intervals import interval
 from isoglot.text.formats.lines import line_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent.extraction import Pool
-    from isoglot.retrieve.estimates import Center
-    from isoglot.retrieve.evaluation import RetrievalConfig
-    from isoglot.retrieve.layer_scores import BestLayer, VectorSet
-    from isoglot.retrieve.methods import Method
-    from isoglot.retrieve.metrics import Interval
     from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.retrieve.results import Which
-    from isoglot.retrieve.sentences import Layers
 
 NEAREST = 10
 """Number of neighbors that are no translations, of which the share in the query's own language is measured."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import extract
-from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
+from isoglot.represent.extraction import Pool, cut_in_words, pool_in_words, sentence_pool
 from isoglot.retrieve.estimates import OtherText
 from isoglot.retrieve.layer_scores import DEFAULTS, VectorSet, score_layers
 from isoglot.retrieve.parallel_sets import ParallelSet
@@ -20,15 +20,12 @@ from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.formats.plain import read_sentence_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     import torch
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent.extraction import Pool
     from isoglot.retrieve.evaluation import RetrievalConfig
 
     Change = Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]

@@ -22,13 +22,12 @@ import numpy as np
 
 from isoglot.core.files import storage_error, writable_folder
 from isoglot.core.optional import COMPILED, compiled
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.static.token_stream import Stream
 
 

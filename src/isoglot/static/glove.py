@@ -32,18 +32,14 @@ from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.optional import COMPILED, compiled_loosely
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
-from isoglot.static.config import lower_rate
-from isoglot.static.counting import deal_compiled, deal_plain
+from isoglot.static.config import GloveConfig, lower_rate
+from isoglot.static.counting import Rows, deal_compiled, deal_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-    from isoglot.core.progress import Progress
-    from isoglot.static.config import GloveConfig
-    from isoglot.static.counting import Rows
 
 
 # --- one step ---

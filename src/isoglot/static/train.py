@@ -26,7 +26,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
 from isoglot.core.optional import COMPILED
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
 from isoglot.model.static_table import TableEncoder, open_table, save_table
@@ -43,7 +43,6 @@ from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from isoglot.core.progress import Progress
     from isoglot.vocab import Shards, Vocabulary
 
 IDENTITY = "training.json"

@@ -36,7 +36,7 @@ class RCSLS(MatrixMap):
         rounds: Maximum number of steps.
         learning_rate: Initial learning rate.
         neighborhood: K of CSLS.
-        cutoff: Neighbors are searched among the first so many rows.
+        cutoff: Neighbors are searched among the first ``cutoff`` rows.
         constraint: ``none``: any matrix; ``spectral``: no singular value above 1, which makes the relaxed loss convex.
 
     Learns ``W_`` (D × D) and ``losses_``: that of Procrustes, then that after every accepted step.

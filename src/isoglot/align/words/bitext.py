@@ -8,7 +8,7 @@ and 4 bytes per pair of types that co-occur; during training, 32 more. It grows 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
@@ -19,20 +19,16 @@ import numpy as np
 
 from isoglot.align.words.em_loops import index_cells
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
 from isoglot.text.formats.parallel import read_aligned, read_parallel
-from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
+from isoglot.text.formats.pharaoh import GoldLinks, Links, read_gold, read_pharaoh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from isoglot.align.words.encoder_aligner import EncoderAligner
     from isoglot.align.words.word_aligner import WordAligner
-    from isoglot.core.progress import Progress
     from isoglot.languages.corpus import Split
-    from isoglot.text.formats.pharaoh import GoldLinks, Links
 
 
 Segmenting = Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"]
@@ -278,8 +274,6 @@ def builtin_sentences(
 
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     Pair = tuple[Sequence[str], Sequence[str]]
 
 

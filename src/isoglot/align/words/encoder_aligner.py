@@ -22,7 +22,7 @@ from isoglot.align.words.layer_choice import (
     links_with,
 )
 from isoglot.align.words.symmetrization import Symmetry, check_method
-from isoglot.align.words.word_aligner import ENCODER, read_aligner, write_aligner
+from isoglot.align.words.word_aligner import ENCODER, AlignerFile, read_aligner, write_aligner
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
-    from isoglot.align.words.word_aligner import AlignerFile
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.pharaoh import Links
 

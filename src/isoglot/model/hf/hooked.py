@@ -25,6 +25,8 @@ from isoglot.core.optional import import_part
 from isoglot.model.head import no_head
 from isoglot.model.hf.import_weights import used_rows
 from isoglot.model.protocol import (
+    Batch,
+    Change,
     EncoderLike,
     TokenTable,
     changed,
@@ -33,13 +35,11 @@ from isoglot.model.protocol import (
     last_layer,
     needed_vocabulary,
 )
-from isoglot.text.provenance import unknown
+from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from isoglot.model.protocol import Batch, Change
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # maximum input length, if the config has none

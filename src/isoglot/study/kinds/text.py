@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, IsoglotError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.study.numbers import Number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.study.steps import Work
     from isoglot.text.cleaning.overlap import OverlapReport
     from isoglot.vocab import Vocabulary
@@ -66,7 +65,7 @@ def overlap_with_tests(
 
 
 def sample_documents(source: Path, target: Path, size: int) -> None:
-    """Write an even sample of the documents of a text, of about so many bytes; a smaller text is copied whole.
+    """Write an even sample of the documents of a text, of about ``size`` bytes; a smaller text is copied whole.
 
     A document is chosen by a hash of its first line, so that a larger sample contains a smaller one.
     """

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import InputError
 from isoglot.study.kinds.step_inputs import open_both, open_step_encoder, step_languages
-from isoglot.study.numbers import Number, ratio_number, resampled_ratios, share_number
+from isoglot.study.numbers import Coordinate, Number, ratio_number, resampled_ratios, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoglot.align import Bitext
-    from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
     from isoglot.transfer.experiment import Outcome
     from isoglot.transfer.map_protocol import MapTransfer

@@ -15,7 +15,7 @@ from isoglot.core.errors import InputError
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.step_inputs import open_step_encoder, read_entries, step_languages
 from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
-from isoglot.study.numbers import Number, items_hash, ratio_number, share_number
+from isoglot.study.numbers import Coordinate, Number, items_hash, ratio_number, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from isoglot.align.layer_maps import LayerRows
     from isoglot.model.protocol import EncoderLike
     from isoglot.retrieve import Gold
-    from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
     from isoglot.text.formats.dictionary import Entry
     from isoglot.text.formats.word_vectors import Vectors

@@ -8,12 +8,11 @@ from math import exp, log
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.table import Column, Table
-from isoglot.study.numbers import Number, interval
+from isoglot.study.numbers import Number, Numbers, interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.study.numbers import Numbers
     from isoglot.study.study import Study
 
 

@@ -11,7 +11,7 @@ from isoglot.core.files import read_json
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
-from isoglot.study.numbers import mean_cell
+from isoglot.study.numbers import Number, Numbers, mean_cell
 from isoglot.study.tables.arm_tests import arm_table
 from isoglot.study.tables.layer_tables import emergence_curves, layer_tables, threshold_table, token_unit
 from isoglot.study.tables.multilingual_tables import multilingual_tables
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoglot.study.claims import Difference, Verdict
-    from isoglot.study.numbers import Number, Numbers
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
