@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import typer
 
+from isoglot.cli.inputs import option
 from isoglot.cli.output import OPENED, Debug, Json, Output, Quiet, Session
 from isoglot.cli.run_files import take_file, take_folder, take_vectors
 from isoglot.core.errors import ConfigError, shown
@@ -132,56 +133,43 @@ def _limit_lines(megabytes: int) -> int:
 
 MAX_LINE = 50
 MaxLine = Annotated[
-    int,
-    typer.Option(
-        "--max-line", metavar="MB", min=1, max=10_000, callback=_limit_lines, help="Refuse lines longer than this."
-    ),
+    int, option("--max-line", "MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)
 ]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=LARGEST_SEED, rich_help_panel=RUN, help="Same seed, same numbers.")
 ]
 Device = Annotated[
-    str,
-    typer.Option(
-        "--device", metavar="NAME", rich_help_panel=RUN, help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor."
-    ),
+    str, option("--device", "NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", rich_help_panel=RUN)
 ]
 OUT = "Folder for the results; made if missing."
-_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, rich_help_panel=OUTPUT, help=OUT)
+_OUT = option("--out", "DIR", OUT, callback=take_folder, rich_help_panel=OUTPUT)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
-_FILE_OUT = typer.Option(
-    "--out", metavar="FILE", callback=take_file, rich_help_panel=OUTPUT, help="File for the result."
-)
+_FILE_OUT = option("--out", "FILE", "File for the result.", callback=take_file, rich_help_panel=OUTPUT)
 FileOut = Annotated[Path, _FILE_OUT]
 OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
     Path,
-    typer.Option(
+    option(
         "--out",
-        metavar="PATH",
+        "PATH",
+        "Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
         callback=take_vectors,
         rich_help_panel=OUTPUT,
-        help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
     ),
 ]
 SET = "Change one setting of the recipe. May be repeated."
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=RUN, help=SET),
-]
+Settings = Annotated[list[str] | None, option("--set", "KEY=VALUE", SET, rich_help_panel=RUN)]
 
 
 def sentence_count(text: str, *, least: int = 1, most: int | None = None) -> Any:  # noqa: ANN401 - an option
     """The option ``--sentences``: how many of each language."""
-    return typer.Option("--sentences", metavar="N", min=least, max=most, help=text)
+    return option("--sentences", "N", text, min=least, max=most)
 
 
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
-ModelOption = Annotated[
-    str, typer.Option("--model", metavar="MODEL", callback=open_run, rich_help_panel=INPUT, help=MODEL)
-]
+ModelOption = Annotated[str, option("--model", "MODEL", MODEL, callback=open_run, rich_help_panel=INPUT)]
 Weights = Annotated[
     Literal["best", "last"],
     typer.Option(
@@ -233,9 +221,7 @@ SentencePoolOfModel = Annotated[
 ]
 
 
-LayerList = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-]
+LayerList = Annotated[str, option("--layers", "LIST", "all, or numbers such as 0,4,-1; 0 is the embeddings.")]
 
 
 def parse_layers(text: str) -> Literal["all"] | list[int]:
@@ -308,6 +294,6 @@ def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) ->
     Raises:
         ConfigError: One of them was given.
     """
-    for option, value in options.items():
+    for name, value in options.items():
         if value:
-            raise ConfigError(f"{option} and {beside} exclude each other", remedy, "conflicting-options")
+            raise ConfigError(f"{name} and {beside} exclude each other", remedy, "conflicting-options")

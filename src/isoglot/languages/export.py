@@ -14,15 +14,7 @@ from isoglot.core.config import Config
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.languages.builtin import builtin_provenance, task_sentences
-from isoglot.languages.corpus import (
-    LANGUAGES,
-    Split,
-    dictionary,
-    documents,
-    grammar,
-    parallel,
-    paraphrases,
-)
+from isoglot.languages.corpus import LANGUAGES, Split, dictionary, documents, grammar, parallel, paraphrases
 from isoglot.languages.entailment import inference
 from isoglot.languages.sentence import Sentence, align
 from isoglot.text.formats.conll_columns import write_tagged

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, is_table, one_each, parse_pairs, two_bitexts, two_sides
+from isoglot.cli.inputs import Langs, is_table, one_each, option, parse_pairs, two_bitexts, two_sides
 from isoglot.cli.options import (
     INPUT,
     MODEL,
@@ -73,17 +73,14 @@ Segment = Annotated[
         "count words.",
     ),
 ]
-Aligner = Annotated[
-    Path | None,
-    typer.Option("--aligner", metavar="PATH", help="One that align links wrote. Default: it learns here."),
-]
+Aligner = Annotated[Path | None, option("--aligner", "PATH", "One that align links wrote. Default: it learns here.")]
 LinksFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--links",
-        metavar="FILE",
+        "FILE",
+        "Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.",
         rich_help_panel=INPUT,
-        help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.",
     ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
@@ -160,12 +157,9 @@ class DictionaryOptions:
     """The dictionaries that words are aligned by."""
 
     SECTION: ClassVar[str] = INPUT
-    dictionary: Annotated[
-        list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
-    ]
+    dictionary: Annotated[list[str], option("--dictionary", "FROM-TO=FILE", "Words to learn from. May be repeated.")]
     test: Annotated[
-        list[str] | None,
-        typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on. Default: a fifth is held out."),
+        list[str] | None, option("--test", "FROM-TO=FILE", "Words to score on. Default: a fifth is held out.")
     ] = None
 
     def files(self) -> tuple[tuple[str, str], list[list[Path]]]:
@@ -199,12 +193,12 @@ class WordOptions(KnownWordOptions):
     ] = "all"
     vocabulary: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--vocabulary",
-            metavar="N",
-            min=1,
-            help="The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 "
+            "N",
+            "The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 "
             "of a text.",
+            min=1,
         ),
     ] = None
 
@@ -221,8 +215,7 @@ class BitextOptions:
 
     SECTION: ClassVar[str] = INPUT
     parallel: Annotated[
-        list[str] | None,
-        typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
+        list[str] | None, option("--parallel", "LANG=FILE", "Sentences line by line; twice. Or one table of both.")
     ] = None
     langs: Langs = None
     sentences: Annotated[
@@ -254,8 +247,7 @@ class MappedBitextOptions(BitextOptions):
         ),
     ] = None
     test_parallel: Annotated[
-        list[str] | None,
-        typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on. Default: a fifth is held out."),
+        list[str] | None, option("--test-parallel", "LANG=FILE", "Those to score on. Default: a fifth is held out.")
     ] = None
 
 
@@ -264,17 +256,10 @@ class EncoderLinkOptions:
     """Links by the vectors of an encoder."""
 
     SECTION: ClassVar[str] = "Links by an encoder"
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="MODEL", callback=open_run, help=f"Link by its vectors. {MODEL}"),
-    ] = None
+    model: Annotated[str | None, option("--model", "MODEL", f"Link by its vectors. {MODEL}", callback=open_run)] = None
     layer: Annotated[
         str | None,
-        typer.Option(
-            "--layer",
-            metavar="auto|N",
-            help="Whose vectors, with --model; auto, the default: the best one on gold links.",
-        ),
+        option("--layer", "auto|N", "Whose vectors, with --model; auto, the default: the best one on gold links."),
     ] = None
     rule: Annotated[
         Literal["auto", "argmax", "softmax"] | None,
@@ -285,16 +270,10 @@ class EncoderLinkOptions:
         typer.Option("--center", help="Whether languages' means are removed, with --model. Default: auto."),
     ] = None
     dev_parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev-parallel", metavar="LANG=FILE", help="Sentences to choose a layer on, with --model; twice."
-        ),
+        list[str] | None, option("--dev-parallel", "LANG=FILE", "Sentences to choose a layer on, with --model; twice.")
     ] = None
     dev_gold: Annotated[
-        Path | None,
-        typer.Option(
-            "--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible)."
-        ),
+        Path | None, option("--dev-gold", "FILE", "Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible).")
     ] = None
     allow_leak: AllowLeak = False
 
@@ -376,11 +355,11 @@ def embeddings(
     entries: DictionaryOptions,
     words_of: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--words-of",
-            metavar="LANG=FILE",
+            "LANG=FILE",
+            "Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
             rich_help_panel=INPUT,
-            help="Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
         ),
     ] = None,
     mapping: MapOptions,
@@ -443,8 +422,7 @@ def types(
     source: Source = "isoglot-mini",
     target: Target = None,
     text: Annotated[
-        list[str],
-        typer.Option("--text", metavar="LANG=FILE", rich_help_panel=INPUT, help="Text of a language. Once for each."),
+        list[str], option("--text", "LANG=FILE", "Text of a language. Once for each.", rich_help_panel=INPUT)
     ],
     entries: DictionaryOptions,
     layers: LayerList = "all",
@@ -529,12 +507,7 @@ def words(
     segment: Segment = None,
     test_links: Annotated[
         Path | None,
-        typer.Option(
-            "--test-links",
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="The links of --test-parallel. Default: aligned, too.",
-        ),
+        option("--test-links", "FILE", "The links of --test-parallel. Default: aligned, too.", rich_help_panel=INPUT),
     ] = None,
     kept: Annotated[
         Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
@@ -578,12 +551,8 @@ def words(
 @verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
 def apply(
     *,
-    mapping: Annotated[
-        Path, typer.Option("--map", metavar="PATH", help="A map, or a folder of them: then every layer by its own.")
-    ],
-    vectors: Annotated[
-        Path, typer.Option("--vectors", metavar="PATH", help="What isoglot encode wrote, or word vectors as .vec.")
-    ],
+    mapping: Annotated[Path, option("--map", "PATH", "A map, or a folder of them: then every layer by its own.")],
+    vectors: Annotated[Path, option("--vectors", "PATH", "What isoglot encode wrote, or word vectors as .vec.")],
     out: VectorsOut,
     layer: Annotated[
         int | None, typer.Option("--layer", min=0, help="The layer to map. Default: the one the map is of.")
@@ -622,25 +591,24 @@ class NewSpaceOptions:
     SECTION: ClassVar[str] = INPUT
     to: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--to",
-            metavar="MODEL",
+            "MODEL",
+            f"The new model. {MODEL} Or a file of its vectors, those of the first rows of OLD in their order.",
             callback=open_run,
-            help=f"The new model. {MODEL} Or a file of its vectors, those of the first rows of OLD in their order.",
         ),
     ] = None
     text: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="FILE",
-            help="A sample of the documents: line 1 is the document of the first row of OLD, and so on; blank lines "
+            "FILE",
+            "A sample of the documents: line 1 is the document of the first row of OLD, and so on; blank lines "
             "are left out. Or a .tsv with a row number, from 0, and a text on each line.",
         ),
     ] = None
     mapping: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="FILE", help="A map.safetensors of an earlier run, instead of --to and --text."),
+        Path | None, option("--map", "FILE", "A map.safetensors of an earlier run, instead of --to and --text.")
     ] = None
 
     def check(self) -> None:
@@ -659,13 +627,10 @@ class NewSpaceOptions:
 def migrate(
     *,
     old: Annotated[
-        Path,
-        typer.Argument(metavar="OLD", help="Old vectors: .npy, .safetensors, .parquet or a flat FAISS index."),
+        Path, typer.Argument(metavar="OLD", help="Old vectors: .npy, .safetensors, .parquet or a flat FAISS index.")
     ],
     new: NewSpaceOptions,
-    column: Annotated[
-        str | None, typer.Option("--column", metavar="NAME", help="The tensor or column of OLD, if it has several.")
-    ] = None,
+    column: Annotated[str | None, option("--column", "NAME", "The tensor or column of OLD, if it has several.")] = None,
     format: Annotated[  # noqa: A002 - what the user types
         Literal["npy", "safetensors", "parquet", "faiss"] | None,
         typer.Option("--format", rich_help_panel=OUTPUT, help="Format of the new vectors. Default: that of OLD."),
@@ -729,12 +694,7 @@ def links(
     segment: Segment = None,
     gold: Annotated[
         Path | None,
-        typer.Option(
-            "--gold",
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="Links to score on (Pharaoh; 1?2: possible), a line a pair.",
-        ),
+        option("--gold", "FILE", "Links to score on (Pharaoh; 1?2: possible), a line a pair.", rich_help_panel=INPUT),
     ] = None,
     aligner: Aligner = None,
     method: Annotated[
@@ -882,9 +842,9 @@ def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
 
 def _need(options: Mapping[str, object], missing: str, remedy: str) -> None:
     """Refuse options that have no effect without another."""
-    for option, value in options.items():
+    for name, value in options.items():
         if value:
-            raise ConfigError(f"{option} without {missing}", remedy=remedy, code="config.missing-option")
+            raise ConfigError(f"{name} without {missing}", remedy=remedy, code="config.missing-option")
 
 
 def _same_order(option: str, found: Sequence[str], languages: tuple[str, str]) -> None:

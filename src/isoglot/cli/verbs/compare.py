@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 from typer.core import TyperGroup
 
-from isoglot.cli.inputs import Langs, read_sets, two_langs
+from isoglot.cli.inputs import Langs, option, read_sets, two_langs
 from isoglot.cli.options import (
     INPUT,
     MODEL,
@@ -66,10 +66,10 @@ class Sentences:
     SECTION: ClassVar[str] = INPUT
     parallel: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--parallel",
-            metavar="LANG=FILE",
-            help="Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
+            "LANG=FILE",
+            "Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
         ),
     ] = None
     langs: Langs = None
@@ -78,9 +78,7 @@ class Sentences:
     ] = None
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            "--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated."
-        ),
+        option("--measure", "NAME", "paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated."),
     ] = None
 
     def read(self, default: Sequence[str]) -> tuple[list[str], list[SentencePair], tuple[str, str] | None]:
@@ -142,16 +140,9 @@ def models(
     ] = "random",
     ceiling: Annotated[
         str | None,
-        typer.Option(
-            "--ceiling",
-            metavar="MODEL",
-            callback=open_run,
-            help="MODEL_A trained from another seed, as the other reference.",
-        ),
+        option("--ceiling", "MODEL", "MODEL_A trained from another seed, as the other reference.", callback=open_run),
     ] = None,
-    without_top: Annotated[
-        int, typer.Option("--without-top", metavar="K", min=0, help="Also without the K top components; 0: not.")
-    ] = 1,
+    without_top: Annotated[int, option("--without-top", "K", "Also without the K top components; 0: not.", min=0)] = 1,
     rows: Annotated[
         int, typer.Option("--rows", min=4, max=10_000, help="Sentences for nulls and intervals; of more, a sample.")
     ] = 2000,

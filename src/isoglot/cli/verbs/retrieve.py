@@ -16,6 +16,7 @@ from isoglot.cli.inputs import (
     is_path,
     load_change,
     map_provenance,
+    option,
     parse_estimates,
     parse_langs,
     parse_named,
@@ -68,21 +69,16 @@ Models = Annotated[
 Count = Annotated[int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.")]
 Dictionary = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--dictionary",
-        metavar="FROM-TO=FILE",
+        "FROM-TO=FILE",
+        "Right pairs; for vectors one file alone. May be repeated.",
         rich_help_panel=INPUT,
-        help="Right pairs; for vectors one file alone. May be repeated.",
     ),
 ]
 Shards = Annotated[
     list[str] | None,
-    typer.Option(
-        "--shards",
-        metavar="LANG=DIR",
-        rich_help_panel=INPUT,
-        help="What the model learned from, to find words it was given.",
-    ),
+    option("--shards", "LANG=DIR", "What the model learned from, to find words it was given.", rich_help_panel=INPUT),
 ]
 
 
@@ -93,18 +89,11 @@ class VectorOptions:
     SECTION: ClassVar[str] = INPUT
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--source", metavar="FILE", help="Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."
-        ),
+        option("--source", "FILE", "Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."),
     ] = None
-    target: Annotated[Path | None, typer.Option("--target", metavar="FILE", help="The vectors of the other side.")] = (
-        None
-    )
+    target: Annotated[Path | None, option("--target", "FILE", "The vectors of the other side.")] = None
     mapping: Annotated[
-        Path | None,
-        typer.Option(
-            "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
-        ),
+        Path | None, option("--map", "PATH", "What takes the source's vectors to the target's: a map, or one a layer.")
     ] = None
 
     def files(self, of_model: Mapping[str, object]) -> tuple[Path, Path] | None:
@@ -124,30 +113,21 @@ class SearchOptions:
     SECTION: ClassVar[str] = "Search"
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--method",
-            metavar="NAME",
-            help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and "
-            "csls.",
+            "NAME",
+            "cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and csls.",
         ),
     ] = None
     center: Annotated[
         list[str] | None,
-        typer.Option(
-            "--center",
-            metavar="NAME",
-            help="none: vectors as they are; mean: each language's mean removed. Default: both.",
-        ),
+        option("--center", "NAME", "none: vectors as they are; mean: each language's mean removed. Default: both."),
     ] = None
     neighborhood: Annotated[
-        int,
-        typer.Option("--neighborhood", metavar="K", min=1, help="Neighbors that csls and the margins average over."),
+        int, option("--neighborhood", "K", "Neighbors that csls and the margins average over.", min=1)
     ] = 10
     resamples: Annotated[
-        int,
-        typer.Option(
-            "--resamples", metavar="N", min=1, max=1_000_000, help="Bootstrap samples behind each 95 % interval."
-        ),
+        int, option("--resamples", "N", "Bootstrap samples behind each 95 % interval.", min=1, max=1_000_000)
     ] = 1000
 
     def config(self, **values: Any) -> RetrievalConfig:  # noqa: ANN401 - fields of the config
@@ -165,8 +145,7 @@ class LookupOptions:
 
     SECTION: ClassVar[str] = "Words"
     text: Annotated[
-        list[str] | None,
-        typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
+        list[str] | None, option("--text", "LANG=FILE", "Where the model meets the words. May be repeated.")
     ] = None
     words_as: Annotated[
         Literal["contexts", "embeddings"],
@@ -178,12 +157,12 @@ class LookupOptions:
     ] = "contexts"
     vocabulary: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--vocabulary",
-            metavar="N",
-            min=1,
-            help="A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
+            "N",
+            "A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
             "--text, 200,000 of one subword.",
+            min=1,
         ),
     ] = None
     case: Annotated[
@@ -192,12 +171,8 @@ class LookupOptions:
             "--case", help="How words of --text are compared: auto is lower where the dictionary has no capitals."
         ),
     ] = "auto"
-    contexts: Annotated[
-        int | None, typer.Option("--contexts", metavar="N", min=1, help="Sentences of a word that count at most.")
-    ] = None
-    rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")
-    ] = None
+    contexts: Annotated[int | None, option("--contexts", "N", "Sentences of a word that count at most.", min=1)] = None
+    rows: Annotated[int | None, option("--rows", "N", "The first N lines or rows of each file.", min=1)] = None
 
     def lookup(self, layers: Literal["all"] | list[int]) -> WordLookup:
         """The lookup of a library call; options without effect are refused."""
@@ -235,8 +210,7 @@ class RetrievalRun(ModelRun):
         typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
     ] = "best"
     figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw P@1 by layer: .svg, .pdf, .png, .html or .json."),
+        Path | None, option("--figure", "FILE", "Draw P@1 by layer: .svg, .pdf, .png, .html or .json.")
     ] = None
 
 

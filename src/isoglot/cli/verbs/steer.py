@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, parse_pairs, read_sets
+from isoglot.cli.inputs import Langs, ParallelSets, option, parse_langs, parse_named, parse_pairs, read_sets
 from isoglot.cli.options import (
     INPUT,
     AllowLeak,
@@ -43,26 +43,20 @@ app = typer.Typer(
 )
 
 Means = Annotated[
-    Path | None,
-    typer.Option("--means", metavar="DIR", help="Folder written by isoglot steer fit. Default: the model's own means."),
+    Path | None, option("--means", "DIR", "Folder written by isoglot steer fit. Default: the model's own means.")
 ]
 LearnFrom = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--learn-from",
-        metavar="N",
+        "N",
+        "Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.",
         min=1,
-        help="Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.",
     ),
 ]
 Threshold = Annotated[
     int | None,
-    typer.Option(
-        "--threshold",
-        metavar="N",
-        min=1,
-        help="Minimum frequency of a token of a language. Default: by the size of its text.",
-    ),
+    option("--threshold", "N", "Minimum frequency of a token of a language. Default: by the size of its text.", min=1),
 ]
 ShiftKind = Annotated[
     Literal["mean", "norm-matched", "transport"],
@@ -73,8 +67,7 @@ ShiftKind = Annotated[
     ),
 ]
 SharedAlpha = Annotated[
-    float | None,
-    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
+    float | None, option("--shared-alpha", "NUMBER", "Another alpha for tokens that both languages have.")
 ]
 Where = Annotated[
     Literal["all", "tokens"],
@@ -86,9 +79,7 @@ Preset = Annotated[
 ]
 Alphas = Annotated[
     list[float] | None,
-    typer.Option(
-        "--alpha", metavar="NUMBER", help="Length of the shift; 1 is from mean to mean, -1 away. May be repeated."
-    ),
+    option("--alpha", "NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated."),
 ]
 
 
@@ -129,10 +120,10 @@ class Scoring:
     ] = None
     dictionary: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--dictionary",
-            metavar="FROM-TO=FILE",
-            help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
+            "FROM-TO=FILE",
+            "Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
         ),
     ] = None
     leave_out_known: LeaveOutKnown = False
@@ -174,10 +165,10 @@ def fit(
     model: ModelArgument = "isoglot-mini",
     text: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="LANG=FILE",
-            help="Text of each language, one sentence per line. May be repeated. Default: built-in text.",
+            "LANG=FILE",
+            "Text of each language, one sentence per line. May be repeated. Default: built-in text.",
         ),
     ] = None,
     langs: Langs = None,
@@ -236,15 +227,14 @@ def fit(
 @verb(app, "translate", example=_TRANSLATE)
 def translate(
     *,
-    source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
-    target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to translate to.")],
+    source: Annotated[str, option("--from", "LANG", "The language of the text.")],
+    target: Annotated[str, option("--to", "LANG", "The language to translate to.")],
     text: Annotated[
         str | None,
         typer.Argument(metavar="TEXT", help="Text to translate, in quotes; - or nothing: lines of standard input."),
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option("--text", metavar="FILE", rich_help_panel=INPUT, help="Sentences, one per line, instead of TEXT."),
+        Path | None, option("--text", "FILE", "Sentences, one per line, instead of TEXT.", rich_help_panel=INPUT)
     ] = None,
     parallel: ParallelSets = None,
     langs: Langs = None,
@@ -252,16 +242,11 @@ def translate(
     model: ModelOption = "isoglot-mini",
     alpha: Alphas = None,
     layer: Annotated[
-        int | None,
-        typer.Option(
-            "--layer", metavar="L", help="Layer of the shift; 0 is the embeddings, -1 the last. Default: see below."
-        ),
+        int | None, option("--layer", "L", "Layer of the shift; 0 is the embeddings, -1 the last. Default: see below.")
     ] = None,
     shifting: Shifting = Shifting(),  # noqa: B008 - frozen
     scoring: Scoring = Scoring(),  # noqa: B008 - frozen
-    show: Annotated[
-        int, typer.Option("--show", metavar="N", min=0, help="Sentences to print; --json and --out have all.")
-    ] = 10,
+    show: Annotated[int, option("--show", "N", "Sentences to print; --json and --out have all.", min=0)] = 10,
     run: ModelRun,
 ) -> None:
     """Shift sentences to another language inside the model, and decode its best token at every position.
@@ -390,11 +375,10 @@ def erase(
         ),
     ] = "best",
     pivot: Annotated[
-        str | None,
-        typer.Option("--pivot", metavar="LANG", help="Language that shifts move the others to. Default: the first."),
+        str | None, option("--pivot", "LANG", "Language that shifts move the others to. Default: the first.")
     ] = None,
     alpha: Alphas = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, max=1000, help="Cross-validation folds.")] = 5,
+    folds: Annotated[int, option("--folds", "N", "Cross-validation folds.", min=2, max=1000)] = 5,
     count: Annotated[int, sentence_count("The first N of each language.")] = 1000,
     run: ModelRun,
 ) -> None:
