@@ -54,10 +54,9 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.text.formats.parallel import read_parallel
+from isoglot.text.formats.parallel import read_parallel, read_tmx
 from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
 from isoglot.text.formats.plain import read_documents
-from isoglot.text.formats.tmx import read_tmx
 from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
 

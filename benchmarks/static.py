@@ -27,10 +27,9 @@ import numpy as np
 
 from isoglot.core.optional import COMPILED
 from isoglot.languages import documents
-from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.config import GloveConfig
 from isoglot.static.counting import Run, count_pairs, merged
-from isoglot.static.glove import Glove
+from isoglot.static.glove import Blocks, Glove, open_blocks, write_blocks
 from isoglot.static.token_stream import Stream, frequent, read_stream
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.align.maps.procrustes import Procrustes as Procrustes
+    from isoglot.align.maps.closed_form import Procrustes as Procrustes
     from isoglot.compare.measures.cka import cka as cka
     from isoglot.core.errors import IsoglotError as IsoglotError
     from isoglot.diagnose.checkup import diagnose as diagnose

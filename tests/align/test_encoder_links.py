@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
-from isoglot.align.words.bitext import builtin_bitext
+from isoglot.align.words.bitext import PairCounts, builtin_bitext
 from isoglot.align.words.encoder_links import (
     Center,
     Rule,
@@ -24,7 +24,6 @@ from isoglot.align.words.encoder_links import (
     similarities,
     softmax_links,
 )
-from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.layer_choice import THRESHOLDS, LinkSettings, PairedWords
 from isoglot.align.words.link_scores import score_links
 from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrize

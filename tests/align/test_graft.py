@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from isoglot.align import AlignConfig, IterativeNormalization, Procrustes, Steps, align_words, map_hidden
-from isoglot.align.mapped_forward import loses_lengths
+from isoglot.align.apply import loses_lengths
 from isoglot.align.words.bitext import Bitext
 from isoglot.model import load_encoder, make_batch, save_encoder
 from tests.errors import raises

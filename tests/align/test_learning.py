@@ -20,7 +20,7 @@ from isoglot.align import (
     identical_pairs,
     numeral_pairs,
 )
-from isoglot.align.maps.pair_moments import moments_of_pairs
+from isoglot.align.maps.closed_form import moments_of_pairs
 from isoglot.align.maps.rcsls import csls_loss
 from isoglot.align.maps.self_learning import mutual_pairs, random_pairs, symmetric_reweighting
 from isoglot.retrieve import csls

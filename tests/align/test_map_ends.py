@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from isoglot.align import AlignConfig, Center, PairMoments, Procrustes, Steps, align_sentences, load_map
+from isoglot.align.alignment import check_end
 from isoglot.align.apply import apply_to_layers, map_sides, read_maps
-from isoglot.align.maps.endpoints import check_end
 from isoglot.align.maps.estimator import PairMap
 from isoglot.represent import Representations, extract
 from isoglot.represent.encoder_hash import encoder_hash

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.align.splits import held_out, limited
+from isoglot.align.layer_maps import held_out, limited
 from isoglot.retrieve.leaks import refuse_leak
 from tests.errors import raises
 

@@ -22,7 +22,7 @@ from isoglot.core.errors import CorruptFileError, InputError, IsoglotError
 from isoglot.core.files import inside, write_json
 from isoglot.represent import Representations
 from isoglot.text.formats.lines import LONGEST_LINE, read_lines, set_longest_line
-from isoglot.text.formats.tmx import read_tmx
+from isoglot.text.formats.parallel import read_tmx
 from tests.errors import raises
 from tests.text.test_tmx import write_memory
 

@@ -16,7 +16,7 @@ from isoglot.represent import Representations, embedding_rows
 from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL
-from isoglot.vocab.whole_words import whole_words
+from isoglot.vocab.word_reader import whole_words
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
 

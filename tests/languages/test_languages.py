@@ -14,10 +14,9 @@ import pytest
 from isoglot.languages import LANGUAGES, align, documents, grammar, parallel, paraphrases
 from isoglot.languages.corpus import meanings, split_of
 from isoglot.languages.export import tree_of
-from isoglot.languages.gloss import gloss, word_glosses
 from isoglot.languages.grammars import lexicon
 from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
-from isoglot.languages.sentence import Sentence
+from isoglot.languages.sentence import Sentence, gloss, word_glosses
 from isoglot.text.formats.conllu import read_conllu, write_conllu
 from tests.errors import raises
 

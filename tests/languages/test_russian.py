@@ -10,7 +10,7 @@ import pytest
 from isoglot.languages.concepts import world
 from isoglot.languages.grammars.lexicon import read_table
 from isoglot.languages.grammars.russian import Russian
-from isoglot.languages.grammars.russian_verbs import conjugate
+from isoglot.languages.grammars.russian_forms import conjugate
 from isoglot.languages.meaning import (
     Asked,
     Both,

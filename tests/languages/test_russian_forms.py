@@ -9,7 +9,7 @@ from itertools import chain
 import pytest
 
 from isoglot.languages.concepts import world
-from isoglot.languages.grammars import russian_nominals as ru
+from isoglot.languages.grammars import russian_forms as ru
 
 NOUNS = {noun.lemma: noun for nouns in ru.read_nouns().values() for noun in nouns}
 ADJECTIVES = {adjective.lemma: adjective for found in ru.read_adjectives().values() for adjective in found}

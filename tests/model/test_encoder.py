@@ -358,3 +358,12 @@ def test_a_plan_can_separate_the_transform():
     names = {name for name, _ in build("transform").named_parameters() if "transform" in name}
     assert {name.split(".")[2] for name in names} == {"en", "fr"}
     assert {name.split(".")[2] for name, _ in build().named_parameters() if "transform" in name} == {"shared"}
+
+
+@pytest.mark.parametrize("preset", ["paper", "modern"])
+def test_the_longest_row_is_read_and_a_longer_one_is_refused(preset: Preset):
+    encoder = build(preset=preset)
+    longest = encoder.config.max_length
+    assert encoder.embedding(rows(count=1, length=longest), "en").shape[1] == longest
+    with raises("config.invalid-value", longest + 1, longest):
+        encoder.embedding(rows(count=1, length=longest + 1), "en")

@@ -12,10 +12,10 @@ import transformers as hf
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from isoglot.model import Encoder, load_encoder, make_batch, save_encoder
-from isoglot.model.batch import Batch
 from isoglot.model.hf.export import export_to_hf
 from isoglot.model.hf.hooked import HookedEncoder
 from isoglot.model.hf.import_weights import encoder_from_hf
+from isoglot.model.protocol import Batch
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.word_reader import Reader
 from tests.errors import raises

@@ -24,8 +24,15 @@ from isoglot.languages import documents
 from isoglot.model import Encoder, load_encoder, make_batch
 from isoglot.model.config import encoder_config
 from isoglot.model.hf.import_weights import encoder_from_hf
-from isoglot.pretrain.new_language.growth import grown_encoder, mean_rows
-from isoglot.pretrain.new_language.training import Added, NewFirst, add_language, add_language_config
+from isoglot.pretrain import new_language
+from isoglot.pretrain.new_language import (
+    Added,
+    NewFirst,
+    add_language,
+    add_language_config,
+    grown_encoder,
+    mean_rows,
+)
 from isoglot.pretrain.train import Stop
 from isoglot.vocab import Vocabulary, extend_vocabulary
 from tests.errors import raises
@@ -215,16 +222,14 @@ def test_the_body_is_freed_for_the_second_phase(added, encoders, kind: str, tmp_
 
 def test_losses_before_are_those_of_the_encoder_as_it_was(added, encoders, tmp_path: Path, monkeypatch):
     """Measured by the encoder itself, on the input that the run measured on."""
-    from isoglot.pretrain.new_language import training
-
     seen: list[Any] = []
-    whole = training.LanguageAdder._losses_before
+    whole = new_language.LanguageAdder._losses_before
 
     def spied(self):
         seen.append(self.dev)
         return whole(self)
 
-    monkeypatch.setattr(training.LanguageAdder, "_losses_before", spied)
+    monkeypatch.setattr(new_language.LanguageAdder, "_losses_before", spied)
     encoder = encoders("ours")
     done = added("ours", encoder=encoder)
     (dev,) = seen

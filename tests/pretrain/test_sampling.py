@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.config import build_config
-from isoglot.pretrain.sampling import LanguageSampler, SamplingConfig
+from isoglot.pretrain.batches import LanguageSampler, SamplingConfig
 from tests.errors import raises
 
 TOKENS = {"en": 800, "fr": 150, "sw": 50}

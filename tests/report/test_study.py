@@ -22,7 +22,7 @@ from isoglot.report.study import (
     write_figures,
 )
 from isoglot.study.study import Study
-from isoglot.study.tables.emergence_curves import emergence_curves
+from isoglot.study.tables.layer_tables import emergence_curves
 from isoglot.study.tables.paper_comparison import ArmLoss, arm_losses, loss_table, paper_table
 from isoglot.study.tables.results import study_verdicts
 from tests.study.made_up_study import MadeUpStudy, numbers_of_table1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.model import Encoder, EncoderLike
+from isoglot.model.protocol import TokenTable
 from isoglot.represent import Representations, embedding_rows, extract, word_types
 from tests.errors import raises
 
@@ -91,6 +92,16 @@ def test_rows_of_the_matrix(imported: EncoderLike, hooked: EncoderLike):
         np.testing.assert_array_equal(found.vectors_ND[0], table.weight[index].detach().numpy())
     with raises("input.no-match", "1"):
         embedding_rows(imported, ["zebra"])
+
+
+def test_row_0_of_the_matrix_is_a_word_like_any_other(imported: EncoderLike, monkeypatch: pytest.MonkeyPatch):
+    index = imported.vocabulary.encode("cat")[0]
+    whole, expected = imported.token_table(None), embedding_rows(imported, ["cat"])
+    rows_V = np.where(whole.rows_V >= 0, (whole.rows_V - index) % len(whole.rows_V), -1)
+    rolled = TokenTable(whole.weight_RD.detach().roll(-index, 0), rows_V)
+    monkeypatch.setattr(type(imported), "token_table", lambda self, language=None: rolled)
+    assert embedding_rows(imported, ["cat"]).words == ("cat",)
+    np.testing.assert_array_equal(embedding_rows(imported, ["cat"]).vectors_ND, expected.vectors_ND)
 
 
 def test_rows_of_a_private_matrix(ours: Encoder):

@@ -108,7 +108,7 @@ def test_a_query_never_enters_the_mean_that_it_sees():
 
 def _fold(row: int) -> np.ndarray:
     from isoglot.retrieve.estimates import fold_numbers
-    from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.metrics import Gold
 
     fold_N = fold_numbers(Gold.one_to_one(60), 60, 60, 5, seed=0)[0]
     return np.flatnonzero(fold_N == fold_N[row])

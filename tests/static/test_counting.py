@@ -78,10 +78,10 @@ def test_memory_is_what_is_stated(compiled, tmp_path: Path):
 import threading, time
 from pathlib import Path
 import numpy as np
-from isoglot.static import blocks, counting
+from isoglot.static import counting, glove
 from isoglot.static.token_stream import Stream
 if not {compiled}:
-    counting.COMPILED = blocks.COMPILED = False
+    counting.COMPILED = glove.COMPILED = False
 def most(work):
     before = top = anonymous()
     thread = threading.Thread(target=work)
@@ -95,7 +95,7 @@ def anonymous():
 def count(stream, name):
     runs[:] = counting.count_pairs(stream, folder / name, chunk=200_000)
 def order():
-    blocks.write_blocks(counting.merged(runs), 20_000, folder / "pairs", x_max=100.0, alpha=0.75)
+    glove.write_blocks(counting.merged(runs), 20_000, folder / "pairs", x_max=100.0, alpha=0.75)
 folder, runs, rng = Path({str(tmp_path)!r}), [], np.random.default_rng(0)
 tokens = (20_000 ** rng.random(400_000, dtype=np.float32)).astype(np.int32) - 1
 stream = Stream(tokens, np.arange(0, 400_001, 500), np.arange(20_000), np.bincount(tokens, minlength=20_000))

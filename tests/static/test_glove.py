@@ -13,12 +13,21 @@ from hypothesis import strategies as st
 
 from isoglot.core.errors import CorruptFileError
 from isoglot.core.progress import LineProgress
-from isoglot.static.blocks import PAIR, Block, Blocks, column_ranks, groups_for, open_blocks, weigh, write_blocks
 from isoglot.static.config import GloveConfig
-from isoglot.static.counting import UNIT, Rows
-from isoglot.static.counting_loops import deal_compiled, deal_plain
-from isoglot.static.glove import Glove
-from isoglot.static.glove_loops import learn_compiled, learn_plain
+from isoglot.static.counting import UNIT, Rows, deal_compiled, deal_plain
+from isoglot.static.glove import (
+    PAIR,
+    Block,
+    Blocks,
+    Glove,
+    column_ranks,
+    groups_for,
+    learn_compiled,
+    learn_plain,
+    open_blocks,
+    weigh,
+    write_blocks,
+)
 from tests.errors import raises
 
 RATE, CLIP = np.float32(0.05), np.float32(100.0)

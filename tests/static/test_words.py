@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from isoglot.model import TableEncoder
+from isoglot.model.protocol import TokenTable
 from isoglot.represent import embedding_rows, word_types
 from isoglot.static import baseline, same_words, word_vectors
 from isoglot.static.vectors_of_words import own_words
@@ -44,6 +45,15 @@ def test_subwords_without_a_vector_do_not_count(table: TableEncoder):
     table.known[:] = False
     with raises("input.no-match", 1):
         word_vectors(table, ["unbelievable"], "en")
+
+
+def test_row_0_of_a_table_is_a_vector_like_any_other(table: TableEncoder, monkeypatch: pytest.MonkeyPatch):
+    (index,) = table.vocabulary.encode("the", "en")
+    whole, expected = table.token_table("en"), word_vectors(table, ["the"], "en")
+    rows_V = np.where(whole.rows_V >= 0, (whole.rows_V - index) % len(whole.rows_V), -1)
+    rolled = TokenTable(whole.weight_RD.roll(-index, 0), rows_V)
+    monkeypatch.setattr(TableEncoder, "token_table", lambda self, language=None: rolled)
+    np.testing.assert_array_equal(word_vectors(table, ["the"], "en").matrix_ND, expected.matrix_ND)
 
 
 def test_without_words_all_of_the_language_that_are_one_subword(table: TableEncoder):

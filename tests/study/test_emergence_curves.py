@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.study.numbers import Coordinate, Number
-from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, tokens_to_threshold
+from isoglot.study.tables.layer_tables import emergence_curves, threshold_table, tokens_to_threshold
 from tests.study.made_up_study import MOMENTS, MadeUpStudy, numbers_of_table1
 
 

@@ -14,10 +14,9 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.lines import Skip, read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.text.formats.parallel import read_aligned, read_parallel
+from isoglot.text.formats.parallel import read_aligned, read_parallel, read_tmx
 from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
 from isoglot.text.formats.plain import read_documents
-from isoglot.text.formats.tmx import read_tmx
 from isoglot.text.formats.word_vectors import read_vectors
 
 TREE = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"

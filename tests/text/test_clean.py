@@ -117,3 +117,4 @@ def test_bad_lines(tmp_path: Path):
 def test_limits_that_contradict():
     with raises("config.invalid-value"):
         build_config(CleanConfig, settings=["min_characters=5", "max_characters=4"])
+    assert build_config(CleanConfig, settings=["min_characters=5", "max_characters=5"]).max_characters == 5

@@ -141,6 +141,10 @@ def word(name: object, head: object = 0, form: str = "x", deprel: str = "_") -> 
         ([word(1, "-1")], ("input.malformed-line", "a.conllu:1", "'-1'")),
         ([word("2-3", "_"), word(1)], ("input.malformed-line", "a.conllu:1", "2-3", "1")),
         ([word("1-2", "_"), word(1), word("2-3", "_")], ("input.malformed-line", "a.conllu:3", "2-3", "2")),
+        (
+            [word("1-2", "_"), word(1), word("2-3", "_"), word(2, 1), word(3, 1)],
+            ("input.malformed-line", "a.conllu:3", "2-3", "2"),
+        ),
         ([word("1-2", 0)], ("input.malformed-line", "a.conllu:1", "HEAD", "'0'", "1-2")),
         (
             [word("1-2", "_"), word(1)],

@@ -16,8 +16,7 @@ from transformers import DistilBertConfig, DistilBertModel
 from isoglot.align import Bitext, Procrustes, Ridge, align_words
 from isoglot.core.config import build_config
 from isoglot.model import HookedEncoder
-from isoglot.model.batch import batch_of_ids, make_batch
-from isoglot.model.protocol import EncoderLike
+from isoglot.model.protocol import EncoderLike, batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
 from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, ModelsAndArm, lines_of, map_transfer

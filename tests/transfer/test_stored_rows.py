@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.model.batch import Batch
+from isoglot.model.protocol import Batch
 from isoglot.transfer.tasks.task import IGNORED, TaskRow
 from isoglot.transfer.tuning.batches import Shape, StoredRows, TaskBatch, rounded
 from isoglot.vocab import Vocabulary

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from isoglot.model import make_batch
-from isoglot.model.batch import in_second_text
+from isoglot.model.protocol import in_second_text
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.external_tokenizer import row_layout
 from isoglot.vocab.word_reader import Reader

@@ -9,6 +9,7 @@ from isoglot.core.lazy import lazy_exports
 if TYPE_CHECKING:
     from isoglot.align.alignment import Alignment as Alignment
     from isoglot.align.alignment import LayerAlignment as LayerAlignment
+    from isoglot.align.apply import map_hidden as map_hidden
     from isoglot.align.by_dictionary import align_embeddings as align_embeddings
     from isoglot.align.by_dictionary import align_types as align_types
     from isoglot.align.by_dictionary import dictionary_pairs as dictionary_pairs
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from isoglot.align.by_dictionary import numeral_pairs as numeral_pairs
     from isoglot.align.by_translation import align_sentences as align_sentences
     from isoglot.align.by_translation import align_words as align_words
-    from isoglot.align.mapped_forward import map_hidden as map_hidden
-    from isoglot.align.maps.cca import CCA as CCA
+    from isoglot.align.maps.closed_form import CCA as CCA
+    from isoglot.align.maps.closed_form import LeastSquares as LeastSquares
+    from isoglot.align.maps.closed_form import PairMoments as PairMoments
+    from isoglot.align.maps.closed_form import Procrustes as Procrustes
+    from isoglot.align.maps.closed_form import Ridge as Ridge
     from isoglot.align.maps.config import AlignConfig as AlignConfig
     from isoglot.align.maps.config import make_map as make_map
     from isoglot.align.maps.estimator import Estimator as Estimator
@@ -26,15 +30,11 @@ if TYPE_CHECKING:
     from isoglot.align.maps.estimator import Step as Step
     from isoglot.align.maps.estimator import load_map as load_map
     from isoglot.align.maps.generalized_procrustes import GeneralizedProcrustes as GeneralizedProcrustes
-    from isoglot.align.maps.least_squares import LeastSquares as LeastSquares
-    from isoglot.align.maps.least_squares import Ridge as Ridge
     from isoglot.align.maps.normalization import Center as Center
     from isoglot.align.maps.normalization import IterativeNormalization as IterativeNormalization
     from isoglot.align.maps.normalization import UnitLength as UnitLength
     from isoglot.align.maps.normalization import Whiten as Whiten
-    from isoglot.align.maps.pair_moments import PairMoments as PairMoments
     from isoglot.align.maps.pipeline import Steps as Steps
-    from isoglot.align.maps.procrustes import Procrustes as Procrustes
     from isoglot.align.maps.rcsls import RCSLS as RCSLS
     from isoglot.align.maps.self_learning import Refinement as Refinement
     from isoglot.align.maps.self_learning import SelfLearning as SelfLearning

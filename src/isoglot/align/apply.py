@@ -1,4 +1,7 @@
-"""Apply maps to vectors in files: into the common space, or into the target's own space."""
+"""Apply maps: to vectors in files, into the common space or the target's own; and to hidden states at a layer.
+
+Shape legend: ``B`` sentences, ``T`` tokens, ``D`` hidden size of the source, ``E`` of the target, ``N`` tokens in all.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.align.alignment import METRICS, map_files
-from isoglot.align.maps.endpoints import MapSide, by_target_layer, check_end
+from isoglot.align.alignment import METRICS, MapSide, by_target_layer, check_end, map_files
 from isoglot.align.maps.estimator import PairMap, load_map
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.align.maps.normalization import IterativeNormalization, UnitLength
+from isoglot.align.maps.pipeline import Steps
+from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.represent import Representations
 from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors, write_vectors
 from isoglot.text.provenance import Provenance, merged, provenance_of
@@ -19,8 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import numpy as np
+    import torch
 
+    from isoglot.model.protocol import Batch
     from isoglot.retrieve.layer_scores import VectorSet
+
 
 Into = Literal["common", "target"]
 """The space to map to: the common one, or that of the target's own model."""
@@ -240,3 +247,43 @@ def _pair_map(path: Path) -> PairMap:
 
 def _listed(layers: Any) -> str:  # noqa: ANN401
     return ", ".join("no number" if each is None else str(each) for each in layers)
+
+
+# --- hidden states ---
+
+
+Lengths = Literal["auto", "map", "source"]
+"""Norm of mapped vectors: that of the ``map``'s output; that of the ``source``; ``auto``: the latter if the map loses
+norms, as iterative normalization does.
+"""
+
+
+def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, lengths: Lengths = "auto") -> torch.Tensor:
+    """Hidden states of the source mapped into the target's space, B × T × E; zeros at padding.
+
+    Args:
+        mapping: A fitted map of that layer.
+        hidden_BTD: The source's hidden states.
+        batch: Their sentences.
+        lengths: Norm of mapped vectors.
+
+    Raises:
+        ConfigError: ``lengths`` is invalid.
+        InputError: The map is for another width.
+    """
+    check_name("lengths", lengths, ("auto", "map", "source"))
+    mask_BT = batch.mask_BT.to(hidden_BTD.device)
+    rows_ND = hidden_BTD[mask_BT]
+    mapped_NE = mapping.to_target(rows_ND)
+    if lengths == "source" or (lengths == "auto" and loses_lengths(mapping)):
+        mapped_NE = mapped_NE * (rows_ND.norm(dim=1) / mapped_NE.norm(dim=1).clamp(min=1e-12))[:, None]
+    found_BTE = mapped_NE.new_zeros(*mask_BT.shape, mapped_NE.shape[1])
+    found_BTE[mask_BT] = mapped_NE
+    return found_BTE
+
+
+def loses_lengths(mapping: PairMap) -> bool:
+    """Whether rows that differ only in norm are mapped to the same row."""
+    return isinstance(mapping, Steps) and any(
+        isinstance(step, UnitLength | IterativeNormalization) for step in mapping.steps
+    )

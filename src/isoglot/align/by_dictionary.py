@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, layer_pairs
+from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs
 from isoglot.align.maps.config import AlignConfig
-from isoglot.align.splits import held_out
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import embedding_rows, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.dictionaries import match_dictionary
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import torch
 
     from isoglot.align.alignment import Alignment
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences

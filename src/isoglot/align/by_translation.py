@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, layer_pairs
+from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs, limited
 from isoglot.align.maps.config import AlignConfig
-from isoglot.align.splits import held_out, limited
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.represent import extract
 from isoglot.retrieve.leaks import refuse_leak
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from isoglot.align.alignment import Alignment
     from isoglot.align.words.bitext import Bitext, LinksKept
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
 

@@ -23,29 +23,23 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from isoglot.align.maps.least_squares import Ridge
-from isoglot.align.maps.pair_moments import PairMoments
-from isoglot.align.maps.procrustes import rotation
+from isoglot.align.maps.closed_form import PairMoments, Ridge, rotation
 from isoglot.align.maps.self_learning import top
-from isoglot.core.arrays import take_same_rows
+from isoglot.core.arrays import ArrayLike, take_same_rows
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, InputError, check_counts, shown
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import LARGEST_SEED, random_stream
-from isoglot.represent.extraction import extract
-from isoglot.represent.matrix_files import BLOCK, Block, open_matrix, write_matrix
+from isoglot.represent.extraction import Pool, extract
+from isoglot.represent.matrix_files import BLOCK, Block, Format, MatrixFile, open_matrix, write_matrix
 from isoglot.retrieve.metrics import Interval, bootstrap
 from isoglot.text.formats.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoglot.core.arrays import ArrayLike
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.extraction import Pool
-    from isoglot.represent.matrix_files import Format, MatrixFile
 
 _TILE = 1024  # rows of one matrix product; always the same, so that results do not depend on the size of blocks
 _UNIT = 1e-3  # how far the lengths of vectors of unit length may be from 1
@@ -309,7 +303,7 @@ class _Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Recall at every k after fitting on so many documents."""
+    """Recall at every k after fitting on a number of documents."""
 
     documents: int
     recall: dict[int, Interval]
@@ -435,7 +429,7 @@ def _score(
 
 
 def _choose_at(config: MigrationConfig, pairs: int) -> int:
-    """Number of neighbors that a map is chosen by, with a fifth of so many pairs to choose on."""
+    """Number of neighbors that a map is chosen by, on a fifth of the pairs."""
     return max(1, min(config.choose_at, pairs // 5 // 2))
 
 

@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from isoglot.align.maps.least_squares import Ridge
-from isoglot.core.progress import SILENT
-from isoglot.pretrain.new_language.growth import mean_rows
+from isoglot.align.maps.closed_form import Ridge
+from isoglot.core.progress import SILENT, Progress
+from isoglot.pretrain.new_language import mean_rows
 from isoglot.static.config import GloveConfig
 from isoglot.static.train import train_static
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.vocab import Shards, Vocabulary
 
 LEAST_ANCHORS = 20

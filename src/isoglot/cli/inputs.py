@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards, Vocabulary
 
+
+def option(name: str, metavar: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
+    """An option: its name, what it takes, its help, and anything else :func:`typer.Option` takes."""
+    return typer.Option(name, metavar=metavar, help=text, **more)
+
+
 Langs = Annotated[
-    str | None,
-    typer.Option(
-        "--langs", metavar="CODES", help="Which languages of a table, a folder or the built-in sentences: en,de."
-    ),
+    str | None, option("--langs", "CODES", "Which languages of a table, a folder or the built-in sentences: en,de.")
 ]
 
 
@@ -150,12 +153,9 @@ class TrainingText:
 
     SECTION: ClassVar[str] = "Input"
     shards: Annotated[
-        list[str] | None,
-        typer.Option("--shards", metavar="LANG=DIR", help="Token shards of a language. May be repeated."),
+        list[str] | None, option("--shards", "LANG=DIR", "Token shards of a language. May be repeated.")
     ] = None
-    vocab: Annotated[
-        str | None, typer.Option("--vocab", metavar="VOCAB", help="The vocabulary the shards were built with.")
-    ] = None
+    vocab: Annotated[str | None, option("--vocab", "VOCAB", "The vocabulary the shards were built with.")] = None
 
     def open(self) -> tuple[dict[str, Shards], Vocabulary]:
         """Open the shards and the vocabulary.
@@ -229,10 +229,10 @@ def _two_languages(pair: str) -> tuple[str, str] | None:
 
 ParallelSets = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--parallel",
-        metavar="LANG=FILE",
-        help="Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
+        "LANG=FILE",
+        "Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
         "line; or a folder of Tatoeba test sets.",
     ),
 ]
@@ -380,10 +380,10 @@ def load_change(path: Path | None) -> Callable[[VectorSet, VectorSet], tuple[Vec
 
 MeansFrom = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--means-from",
-        metavar="SOURCE",
-        help="Where the mean of each language comes from: folds (other sentences of the set), own (the test itself), "
+        "SOURCE",
+        "Where the mean of each language comes from: folds (other sentences of the set), own (the test itself), "
         "LANG=FILE (other text; repeated), or a folder of isoglot steer fit. Default: folds.",
     ),
 ]

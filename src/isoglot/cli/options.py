@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
 import typer
 
-from isoglot.cli.output import OPENED, Debug, Json, Quiet, Session
+from isoglot.cli.inputs import option
+from isoglot.cli.output import OPENED, Debug, Json, Output, Quiet, Session
 from isoglot.cli.run_files import take_file, take_folder, take_vectors
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.rng import LARGEST_SEED
@@ -76,14 +77,14 @@ def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - 
     """Return the fields of a group as parameters, in the section of the group."""
     section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
     options = []
-    for field in fields(group):
-        kind, option = get_args(hints[field.name])
+    for each in fields(group):
+        kind, option = get_args(hints[each.name])
         option = copy(option)
         option.rich_help_panel = option.rich_help_panel or section
-        value = getattr(default, field.name, field.default)
+        value = getattr(default, each.name, each.default)
         value = Parameter.empty if value is MISSING else value
         annotation = Annotated[kind, option]  # type: ignore[valid-type]
-        options.append(Parameter(field.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
+        options.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
     return options
 
 
@@ -132,49 +133,43 @@ def _limit_lines(megabytes: int) -> int:
 
 MAX_LINE = 50
 MaxLine = Annotated[
-    int,
-    typer.Option(
-        "--max-line", metavar="MB", min=1, max=10_000, callback=_limit_lines, help="Refuse lines longer than this."
-    ),
+    int, option("--max-line", "MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)
 ]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=LARGEST_SEED, rich_help_panel=RUN, help="Same seed, same numbers.")
 ]
 Device = Annotated[
-    str,
-    typer.Option(
-        "--device", metavar="NAME", rich_help_panel=RUN, help="auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor."
-    ),
+    str, option("--device", "NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", rich_help_panel=RUN)
 ]
 OUT = "Folder for the results; made if missing."
-_OUT = typer.Option("--out", metavar="DIR", callback=take_folder, rich_help_panel=OUTPUT, help=OUT)
+_OUT = option("--out", "DIR", OUT, callback=take_folder, rich_help_panel=OUTPUT)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
-_FILE_OUT = typer.Option(
-    "--out", metavar="FILE", callback=take_file, rich_help_panel=OUTPUT, help="File for the result."
-)
+_FILE_OUT = option("--out", "FILE", "File for the result.", callback=take_file, rich_help_panel=OUTPUT)
 FileOut = Annotated[Path, _FILE_OUT]
 OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
     Path,
-    typer.Option(
+    option(
         "--out",
-        metavar="PATH",
+        "PATH",
+        "Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
         callback=take_vectors,
         rich_help_panel=OUTPUT,
-        help="Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
     ),
 ]
 SET = "Change one setting of the recipe. May be repeated."
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", rich_help_panel=RUN, help=SET),
-]
+Settings = Annotated[list[str] | None, option("--set", "KEY=VALUE", SET, rich_help_panel=RUN)]
+
+
+def sentence_count(text: str, *, least: int = 1, most: int | None = None) -> Any:  # noqa: ANN401 - an option
+    """The option ``--sentences``: how many of each language."""
+    return option("--sentences", "N", text, min=least, max=most)
+
+
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
-ModelOption = Annotated[
-    str, typer.Option("--model", metavar="MODEL", callback=open_run, rich_help_panel=INPUT, help=MODEL)
-]
+ModelOption = Annotated[str, option("--model", "MODEL", MODEL, callback=open_run, rich_help_panel=INPUT)]
 Weights = Annotated[
     Literal["best", "last"],
     typer.Option(
@@ -185,6 +180,28 @@ Weights = Annotated[
         help="Of a training run: those with the lowest dev perplexity, or the last.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    out: OptionalOut = None
+    weights: Weights = "best"
+    device: Device = "auto"
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRun(Output, _Run):
+    """What every verb that runs a model has: ``--out``, ``--weights``, ``--device``, ``--seed``, and its output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRunTo(ModelRun):
+    """The same where ``--out`` has to be given."""
+
+    out: Out = field()
+
+
 POOLS = (
     "the mean of its subwords (special tokens left out), the mean of all its tokens, its first (also cls) or last "
     "token, the maximum over its tokens, their mean weighted by position"
@@ -204,9 +221,7 @@ SentencePoolOfModel = Annotated[
 ]
 
 
-LayerList = Annotated[
-    str, typer.Option("--layers", metavar="LIST", help="all, or numbers such as 0,4,-1; 0 is the embeddings.")
-]
+LayerList = Annotated[str, option("--layers", "LIST", "all, or numbers such as 0,4,-1; 0 is the embeddings.")]
 
 
 def parse_layers(text: str) -> Literal["all"] | list[int]:
@@ -239,10 +254,10 @@ AllowLeak = Annotated[
 
 
 def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
-    """Words are left out or scored on.
+    """Refuse ``--leave-out-known`` together with ``--allow-leak``.
 
     Raises:
-        ConfigError: Both are asked for.
+        ConfigError: Both are given.
     """
     if leave_out_known and allow_leak:
         raise ConfigError(
@@ -252,7 +267,7 @@ def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
 
 @dataclass(frozen=True)
 class KnownWordOptions:
-    """What becomes of words whose translations training was given."""
+    """How to treat test words whose translations were given to training."""
 
     SECTION: ClassVar[str] = "Scoring"
     leave_out_known: LeaveOutKnown = False
@@ -279,6 +294,6 @@ def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) ->
     Raises:
         ConfigError: One of them was given.
     """
-    for option, value in options.items():
+    for name, value in options.items():
         if value:
-            raise ConfigError(f"{option} and {beside} exclude each other", remedy, "conflicting-options")
+            raise ConfigError(f"{name} and {beside} exclude each other", remedy, "conflicting-options")

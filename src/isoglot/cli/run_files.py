@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, overload
 
 import typer
 
 from isoglot.cli.inputs import is_path
-from isoglot.cli.output import Session, opened, page_facts
+from isoglot.cli.output import Output, Session, opened, page_facts
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from isoglot.cli.output import Output
     from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
     from isoglot.report.results import Rendering

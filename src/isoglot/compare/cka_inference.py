@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.compare.measures.cka import FORMS, check_form, kernel_product, u_centered
+from isoglot.compare.measures.cka import FORMS, Form, check_form, kernel_product, u_centered
 from isoglot.compare.measures.paired_rows import (
     FEWEST_ROWS,
     centered,
@@ -45,7 +45,6 @@ from isoglot.core.rng import random_stream
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.measures.cka import Form
     from isoglot.core.arrays import Array
 
 ROWS, DRAWS, LEVEL = 2000, 200, 0.95

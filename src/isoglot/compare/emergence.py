@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.compare.measures.registry import compute, find_measure
-from isoglot.compare.parallel_sentences import check_count, language_for
+from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for
 from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, StorageError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.model.folder import INDEX, open_encoder
 from isoglot.model.load import BEST, LAST, RUN
 from isoglot.pretrain.run_folder import MODEL, Checkpoints
@@ -23,8 +23,6 @@ from isoglot.represent import extract
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.compare.parallel_sentences import SentencePair
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.model.encoder import Encoder
     from isoglot.represent.extraction import Pool

@@ -17,24 +17,21 @@ import torch
 
 from isoglot.align.layer_maps import layer_pairs
 from isoglot.compare.cka_inference import groups_of, half_width, judge
-from isoglot.compare.layer_grid import layer_cka, stream_layer_cka
+from isoglot.compare.layer_grid import CKAGrid, layer_cka, stream_layer_cka
 from isoglot.compare.measures.paired_rows import paired, without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
-from isoglot.compare.parallel_sentences import check_count, language_for
+from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for
 from isoglot.core.display import Displayed
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed, random_stream
 from isoglot.represent import Representations, extract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.compare.layer_grid import CKAGrid
     from isoglot.compare.measures.cka import Form
     from isoglot.compare.measures.declaration import Measure
-    from isoglot.compare.parallel_sentences import SentencePair
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers

@@ -36,11 +36,11 @@ from pydantic import Field, field_validator, model_validator
 
 from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, leave_out_cka
 from isoglot.compare.measures.cka import FORMS, Form
-from isoglot.compare.parallel_sentences import check_count, language_for, trained_on
+from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
 from isoglot.core.errors import ConfigError, InputError, StorageError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.core.rng import LARGEST_SEED
 from isoglot.languages.builtin import TWIN_TAGS, Builtin, builtin_pairs
 from isoglot.model.folder import read_about
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.compare.parallel_sentences import SentencePair
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.represent import Representations
 

@@ -15,7 +15,7 @@ a side, ``L`` layers of a side.
 from __future__ import annotations
 
 import math
-from collections.abc import Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -27,19 +27,14 @@ from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
 from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
 from isoglot.core.errors import InputError, check_counts, check_name, check_range
-from isoglot.core.progress import SILENT, counted
-from isoglot.represent import extract
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.core.progress import SILENT, Progress, counted
+from isoglot.represent import Representations, extract
+from isoglot.represent.layer_pass import Layers, chosen_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from isoglot.core.arrays import Array
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent import Representations
     from isoglot.represent.extraction import Pool
-    from isoglot.represent.layer_pass import Layers
 
 __all__ = ["FORMS", "CKAFitter", "CKAGrid", "Form", "Precision", "layer_cka"]
 

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.compare.measures.cka import debiased_product
-from isoglot.core.arrays import take_rows, to_matrix
+from isoglot.compare.measures.cka import Form, debiased_product
+from isoglot.core.arrays import Array, take_rows, to_matrix
 from isoglot.core.errors import ConfigError, check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.compare.measures.cka import Form
-    from isoglot.core.arrays import Array
     from isoglot.represent import Representations
 
 

@@ -38,7 +38,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def f_tail(f: float, numerator: float, denominator: float) -> float:
-    """The p-value of an F ratio with so many degrees of freedom: P(F >= f).
+    """The p-value of an F ratio with the given degrees of freedom: P(F >= f).
 
     >>> round(f_tail(4.0, 2, 287), 4)
     0.0193

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from isoglot.core.errors import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID

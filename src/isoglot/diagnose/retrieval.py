@@ -22,15 +22,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from isoglot.align.maps.procrustes import rotation
+from isoglot.align.maps.closed_form import rotation
 from isoglot.compare.measures.paired_rows import top_directions
 from isoglot.core.arrays import exact, paired_rows
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.estimates import Estimates, OtherText, QueryGroup, without_mean
 from isoglot.retrieve.evaluation import apart_from
-from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import Direction, NeighborhoodPool, PairSearch
-from isoglot.retrieve.metrics import hubness
+from isoglot.retrieve.metrics import Gold, hubness
 
 if TYPE_CHECKING:
     from isoglot.retrieve.methods import Method

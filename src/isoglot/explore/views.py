@@ -35,8 +35,7 @@ if TYPE_CHECKING:
         SpaceRequest,
         TurnRequest,
     )
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import Change, EncoderLike
+    from isoglot.model.protocol import Batch, Change, EncoderLike
     from isoglot.steer.erasers.eraser import Eraser
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.means import LanguageMeans
@@ -192,7 +191,7 @@ class ExploredModel:
 
     def _run(self, text: str, source: str) -> _Passage:
         """Run a sentence through all layers; recent ones are kept, so that a slider costs only the layers above it."""
-        from isoglot.model.batch import batch_of_ids, first_places
+        from isoglot.model.protocol import batch_of_ids, first_places
         from isoglot.represent.layer_pass import evaluation_mode, row_length
         from isoglot.represent.token_rows import RowMaker
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.rng import derive_seed
-from isoglot.languages.corpus import LANGUAGES, dictionary, documents, parallel, paraphrases
+from isoglot.languages.corpus import LANGUAGES, Split, dictionary, documents, parallel, paraphrases
 from isoglot.languages.entailment import inference
 from isoglot.languages.twins import as_twin, twin
 from isoglot.text.formats.dictionary import Entry
@@ -26,7 +26,6 @@ from isoglot.text.provenance import Provenance, Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.languages.corpus import Split
     from isoglot.languages.sentence import Sentence
 
 TEXT_SENTENCES = 2000

@@ -22,14 +22,13 @@ from isoglot.core.errors import ConfigError, nearest_name
 from isoglot.core.language_codes import language_code
 from isoglot.core.rng import derive_seed
 from isoglot.languages.meaning import Clause, Meaning, Name, Register, Thing, Wording, nodes
-from isoglot.languages.random_meanings import Sampler, topic_draw
+from isoglot.languages.random_meanings import Draw, Sampler, topic_draw
 from isoglot.text.formats.dictionary import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.languages.grammars.rendering import Grammar
-    from isoglot.languages.random_meanings import Draw
     from isoglot.languages.sentence import Sentence
 
 Split = Literal["train", "dev", "test"]

@@ -9,7 +9,7 @@ general words. A specific statement entails the general one; a negated general s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.rng import derive_seed
 from isoglot.languages.concepts import world
-from isoglot.languages.corpus import LANGUAGES, grammar, split_by
+from isoglot.languages.corpus import LANGUAGES, Split, grammar, split_by
 from isoglot.languages.meaning import Clause, Meaning, Name, Thing, number_units
 from isoglot.languages.random_meanings import (
     PASSING,
@@ -32,9 +32,6 @@ from isoglot.languages.random_meanings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from isoglot.languages.corpus import Split
     from isoglot.languages.sentence import Sentence
 
 Edit = Callable[[], None]

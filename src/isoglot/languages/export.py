@@ -14,17 +14,9 @@ from isoglot.core.config import Config
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress
 from isoglot.languages.builtin import builtin_provenance, task_sentences
-from isoglot.languages.corpus import (
-    LANGUAGES,
-    Split,
-    dictionary,
-    documents,
-    grammar,
-    parallel,
-    paraphrases,
-)
+from isoglot.languages.corpus import LANGUAGES, Split, dictionary, documents, grammar, parallel, paraphrases
 from isoglot.languages.entailment import inference
-from isoglot.languages.sentence import align
+from isoglot.languages.sentence import Sentence, align
 from isoglot.text.formats.conll_columns import write_tagged
 from isoglot.text.formats.conllu import MultiwordToken, Tree, TreeWord, write_conllu
 from isoglot.text.formats.dictionary import write_dictionary
@@ -39,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.languages.meaning import Register
-    from isoglot.languages.sentence import Sentence
 
 
 def tree_of(sentence: Sentence, sentence_id: str) -> Tree:

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from isoglot.model.batch import Batch as Batch
-    from isoglot.model.batch import batch_of_ids as batch_of_ids
-    from isoglot.model.batch import make_batch as make_batch
     from isoglot.model.config import EncoderConfig as EncoderConfig
     from isoglot.model.config import encoder_config as encoder_config
     from isoglot.model.encoder import Encoder as Encoder
@@ -19,7 +16,10 @@ if TYPE_CHECKING:
     from isoglot.model.hf.import_weights import encoder_from_hf as encoder_from_hf
     from isoglot.model.load import load_encoder as load_encoder
     from isoglot.model.plan import SharingPlan as SharingPlan
+    from isoglot.model.protocol import Batch as Batch
     from isoglot.model.protocol import EncoderLike as EncoderLike
+    from isoglot.model.protocol import batch_of_ids as batch_of_ids
+    from isoglot.model.protocol import make_batch as make_batch
     from isoglot.model.static_table import TableEncoder as TableEncoder
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,15 +13,14 @@ import torch
 from torch import nn
 
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.model.batch import in_second_text
 from isoglot.model.blocks import norm
 from isoglot.model.kernels.dropout import Dropout
+from isoglot.model.protocol import Edits, in_second_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.protocol import Edits
 
 SHARED = "shared"
 PartT = TypeVar("PartT", bound=nn.Module)

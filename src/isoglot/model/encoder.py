@@ -22,8 +22,17 @@ from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.embedding import Embedding, Members, PerLanguage
 from isoglot.model.head import Head, NoHead
-from isoglot.model.protocol import Edits, EncoderLike, TokenTable, check_layer, last_layer, needed_vocabulary
-from isoglot.text.provenance import unknown
+from isoglot.model.protocol import (
+    Batch,
+    Change,
+    Edits,
+    EncoderLike,
+    TokenTable,
+    check_layer,
+    last_layer,
+    needed_vocabulary,
+)
+from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,10 +40,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.model.batch import Batch
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.protocol import Change
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 

@@ -18,7 +18,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.artifact import both_forms, check_form, read_index_file, write_index
+from isoglot.core.artifact import Compression, both_forms, check_form, read_index_file, write_index
 from isoglot.core.config import build_config
 from isoglot.core.errors import CorruptFileError, InputError, StorageError, shown
 from isoglot.core.files import check_file, file_hash, note_read, read_bytes, write_bytes
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoglot.core.artifact import Compression
     from isoglot.model.encoder import Encoder
 
 INDEX = "encoder.json"

@@ -17,14 +17,13 @@ from torch.nn import functional as F
 
 from isoglot.core.errors import ConfigError
 from isoglot.model.blocks import norm
-from isoglot.model.embedding import SHARED, PerLanguage
+from isoglot.model.embedding import SHARED, Members, PerLanguage
 from isoglot.model.protocol import block_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.model.config import EncoderConfig
-    from isoglot.model.embedding import Members
 
 ABSENT = -1e9
 """Logit of an id that a private softmax does not have."""

@@ -11,13 +11,12 @@ from isoglot.core.files import read_json
 from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
 from isoglot.model.hf.sentence_transformers import MODULES
 from isoglot.model.hf.source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
-from isoglot.text.provenance import stored_provenance, unknown
+from isoglot.text.provenance import Provenance, stored_provenance, unknown
 
 if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
     from isoglot.model.hf.hooked import HookedEncoder
     from isoglot.model.protocol import EncoderLike
-    from isoglot.text.provenance import Provenance
 
 EMBEDDED = "isoglot-mini"
 """The bundled encoder: English, French, German, Russian and Chinese."""

@@ -23,18 +23,14 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, read_bytes, write_bytes
 from isoglot.core.run import renewed_folder
 from isoglot.model.folder import VOCABULARY, read_vocabulary
-from isoglot.model.protocol import Edits, EncoderLike, TokenTable, check_layer
-from isoglot.text.provenance import store_provenance, stored_provenance, unknown
-from isoglot.vocab.vocabulary import vocabulary_files
+from isoglot.model.protocol import Batch, Change, Edits, EncoderLike, TokenTable, check_layer
+from isoglot.text.provenance import Provenance, store_provenance, stored_provenance, unknown
+from isoglot.vocab.vocabulary import Vocabulary, vocabulary_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import Change
-    from isoglot.text.provenance import Provenance
-    from isoglot.vocab.vocabulary import Vocabulary
 
 INDEX = "static.json"
 VECTORS = "static.safetensors"

@@ -8,10 +8,10 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.pretrain.config import PretrainConfig as PretrainConfig
-    from isoglot.pretrain.new_language.training import Added as Added
-    from isoglot.pretrain.new_language.training import AddLanguageConfig as AddLanguageConfig
-    from isoglot.pretrain.new_language.training import add_language as add_language
-    from isoglot.pretrain.new_language.training import add_language_config as add_language_config
+    from isoglot.pretrain.new_language import Added as Added
+    from isoglot.pretrain.new_language import AddLanguageConfig as AddLanguageConfig
+    from isoglot.pretrain.new_language import add_language as add_language
+    from isoglot.pretrain.new_language import add_language_config as add_language_config
     from isoglot.pretrain.train import Pretrained as Pretrained
     from isoglot.pretrain.train import pretrain as pretrain
 

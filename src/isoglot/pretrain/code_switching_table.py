@@ -40,8 +40,8 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.text.cleaning.scripts import OWN, letter_table, written_with_blanks
 from isoglot.text.cleaning.segmentation import segmenter
-from isoglot.text.code_switching import CodeSwitchingRule
-from isoglot.text.provenance import merged, use_dictionary, use_entries
+from isoglot.text.code_switching import Candidate, CodeSwitchingRule
+from isoglot.text.provenance import UsedDictionary, merged, use_dictionary, use_entries
 from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK, literal
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.plan import SharingPlan
     from isoglot.text.cleaning.processing import TextProcessing
-    from isoglot.text.code_switching import Candidate
     from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.provenance import UsedDictionary
     from isoglot.vocab.vocabulary import Vocabulary
 
 OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE, ALONE = (1 << bit for bit in range(8))

@@ -18,14 +18,13 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.rng import LARGEST_SEED
 from isoglot.model.config import SIZES, EncoderConfig, Preset, Size, encoder_config, is_separate
 from isoglot.model.plan import SharingPlan
-from isoglot.pretrain.batches import PairsConfig
+from isoglot.pretrain.batches import PairsConfig, SamplingConfig
 from isoglot.pretrain.code_switching import CodeSwitchingConfig
 from isoglot.pretrain.evaluation import EvaluationConfig
 from isoglot.pretrain.masking import MaskingConfig
 from isoglot.pretrain.metrics_log import LogConfig
 from isoglot.pretrain.optimizer import OptimizerConfig
 from isoglot.pretrain.run_folder import CheckpointConfig
-from isoglot.pretrain.sampling import SamplingConfig
 from isoglot.pretrain.schedule import Budget, ScheduleConfig, parse_budget
 from isoglot.pretrain.token_rows import Rows, Separator, TextConfig, Windows
 

@@ -21,7 +21,7 @@ from isoglot.core.config import Config
 from isoglot.core.doctor import PeakConfig, measure_peak
 from isoglot.core.files import storage_error, write_text
 from isoglot.core.progress import duration, rate
-from isoglot.pretrain.trackers import TrackerName
+from isoglot.pretrain.trackers import Tracker, TrackerName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from isoglot.core.devices import ProductPrecision
     from isoglot.model.config import EncoderConfig
     from isoglot.pretrain.optimizer import LossScale
-    from isoglot.pretrain.trackers import Tracker
 
 
 def step_flops(config: EncoderConfig, *, rows: int, length: int, masked: int, subwords: int | None = None) -> int:

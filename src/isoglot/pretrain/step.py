@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +16,6 @@ from isoglot.pretrain.optimizer import LossScale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
 
     from isoglot.model.config import EncoderConfig
     from isoglot.model.encoder import Encoder

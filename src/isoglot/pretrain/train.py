@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 import time
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,20 +20,20 @@ import torch
 
 from isoglot.core.devices import product_precision
 from isoglot.core.folders import replace_folder
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.core.rng import derive_seed
 from isoglot.core.run import RunRecord, record_run
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import save_encoder
 from isoglot.model.load import BEST, LAST
-from isoglot.pretrain.batches import Batches
+from isoglot.pretrain.batches import Batches, StepBatch
 from isoglot.pretrain.code_switching_table import dictionaries_record
-from isoglot.pretrain.config import check_requirements, fitting_vocabulary
+from isoglot.pretrain.config import PretrainConfig, check_requirements, fitting_vocabulary
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
 from isoglot.pretrain.metrics_log import MetricsLog, Speed, StepFacts, measured_peak, memory_used, step_flops
 from isoglot.pretrain.optimizer import LossScale, build_optimizer
-from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints, Position, identity_of, open_folder
+from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoint, Checkpoints, Position, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.step import ForwardBackward, Losses, check_memory, not_finite
 from isoglot.pretrain.trackers import TrackedRun, check_tracker, open_tracker
@@ -43,13 +43,8 @@ from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from types import FrameType
 
-    from isoglot.core.progress import Task
-    from isoglot.pretrain.batches import StepBatch
-    from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.run_folder import Checkpoint
     from isoglot.text.formats.dictionary import Entry
     from isoglot.vocab import Shards, Vocabulary
 

@@ -18,7 +18,7 @@ Shapes: ``B`` rows, ``T`` tokens of a row, ``N`` pairs, ``M`` sentences.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,17 +30,14 @@ from torch import Tensor
 from isoglot.core.errors import ConfigError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.pretrain.counter_rng import draws, high, permuted, step_key, stream
-from isoglot.text.cleaning.processing import check_as_written
+from isoglot.text.cleaning.processing import TextProcessing, check_as_written
 from isoglot.text.formats.parallel import read_aligned
-from isoglot.text.provenance import derived, unknown
+from isoglot.text.provenance import Provenance, derived, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from isoglot.model.plan import SharingPlan
-    from isoglot.text.cleaning.processing import TextProcessing
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab.line_encoder import LineEncoder
     from isoglot.vocab.vocabulary import Vocabulary
 

@@ -17,14 +17,16 @@ from isoglot.study.claims import verdict_table
 from isoglot.study.factorial.outcomes import analyze_factorial
 from isoglot.study.numbers import interval
 from isoglot.study.tables.arm_tests import baseline_of
-from isoglot.study.tables.emergence_curves import (
+from isoglot.study.tables.layer_tables import (
+    MEASURES,
     THRESHOLDS,
     emergence_curves,
+    layer_curves,
+    similarity_curves,
     threshold_table,
     token_unit,
     tokens_to_threshold,
 )
-from isoglot.study.tables.layer_tables import MEASURES, layer_curves, similarity_curves
 from isoglot.study.tables.paper_comparison import ANCHORS, TASKS, arm_losses, loss_table, paper_table
 from isoglot.study.tables.results import TASKS as SCORED
 from isoglot.study.tables.results import about_study, facts_table, file_table, result_tables, run_table, study_verdicts
@@ -39,8 +41,7 @@ if TYPE_CHECKING:
     from isoglot.study.claims import Verdict
     from isoglot.study.numbers import Number
     from isoglot.study.study import Study
-    from isoglot.study.tables.emergence_curves import EmergenceCurve
-    from isoglot.study.tables.layer_tables import Curves, SimilarityCurve
+    from isoglot.study.tables.layer_tables import Curves, EmergenceCurve, SimilarityCurve
     from isoglot.study.tables.paper_comparison import ArmLoss
 
 Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -18,8 +18,6 @@ from torch import nn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from concurrent.futures import Future
-    from contextlib import AbstractContextManager
 
     from isoglot.model.protocol import EncoderLike
 

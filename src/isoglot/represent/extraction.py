@@ -15,25 +15,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack, cast
 import numpy as np
 
 from isoglot.core.errors import ConfigError, IsoglotError, check_name
-from isoglot.core.progress import SILENT
-from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter, Header
 from isoglot.represent.encoder_hash import encoder_hash, hashing
-from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, check_finite, delayed
+from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, PassOptions, Pooling, check_finite, delayed
 from isoglot.represent.representations import Representations, finished, layer_name
-from isoglot.represent.sentences import in_chunks, survey_sentences
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey, in_chunks, survey_sentences
+from isoglot.represent.token_rows import RowMaker, TokenRows
 from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.array_files import Header
-    from isoglot.represent.layer_pass import PassOptions, Pooling
-    from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey
-    from isoglot.represent.token_rows import TokenRows
 
 SentencePool = Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted", "model"]
 """One row per sentence: ``mean`` of its subwords without special tokens, ``mean-all`` of its tokens with them (as

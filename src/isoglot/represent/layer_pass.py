@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, TypeVar
@@ -22,14 +22,10 @@ from torch import nn
 
 from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
-from isoglot.model.batch import Batch, batch_of_ids, first_places, to_device
-from isoglot.model.hf.sentence_transformers import pool_tokens
+from isoglot.model.hf.sentence_transformers import SentenceHead, pool_tokens
+from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places, to_device
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from isoglot.model.hf.sentence_transformers import SentenceHead
-    from isoglot.model.protocol import EncoderLike
     from isoglot.represent.token_rows import TokenRows
 
 ItemT = TypeVar("ItemT")

@@ -15,16 +15,14 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.progress import SILENT
-from isoglot.represent.representations import no_layer
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.representations import Representations, no_layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import PassOptions, Pooling
-    from isoglot.represent.representations import Representations
     from isoglot.represent.sentences import Sentences
 
 Key = TypeVar("Key")

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError, StorageError
-from isoglot.represent.array_files import ArrayShape, ArrayWriter, check_same, read_arrays
+from isoglot.represent.array_files import ArrayShape, ArrayWriter, Check, Header, check_same, read_arrays
 from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from isoglot.represent.array_files import Check, Header
 
 
 class Representations:

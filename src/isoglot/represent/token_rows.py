@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.model.batch import check_room
-from isoglot.vocab.whole_words import blank_before_words
-from isoglot.vocab.word_reader import Reader, windows
+from isoglot.model.protocol import check_room
+from isoglot.vocab.word_reader import Pieces, Reader, blank_before_words, windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from isoglot.represent.sentences import Kind, Sentence
     from isoglot.vocab import Vocabulary
-    from isoglot.vocab.word_reader import Pieces
 
 
 @dataclass

@@ -13,23 +13,20 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.represent.array_files import FORMAT
 from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
-from isoglot.represent.layer_pass import LayerPass, check_finite
+from isoglot.represent.layer_pass import LayerPass, PassOptions, check_finite
 from isoglot.represent.representations import Representations
-from isoglot.represent.sentences import in_chunks, read_sentences, survey_sentences
+from isoglot.represent.sentences import Sentence, Sentences, in_chunks, read_sentences, survey_sentences
 from isoglot.represent.token_rows import RowMaker
-from isoglot.vocab.whole_words import whole_words
+from isoglot.vocab.word_reader import whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.core.progress import Progress, Task
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import PassOptions
-    from isoglot.represent.sentences import Sentence, Sentences
 
 
 class EmbeddingRows(NamedTuple):

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from isoglot.retrieve.evaluation import RetrievalConfig as RetrievalConfig
     from isoglot.retrieve.evaluation import RetrievalScores as RetrievalScores
     from isoglot.retrieve.evaluation import score_retrieval as score_retrieval
-    from isoglot.retrieve.gold import Gold as Gold
     from isoglot.retrieve.layer_scores import PairScores as PairScores
     from isoglot.retrieve.layer_scores import VectorSet as VectorSet
     from isoglot.retrieve.layer_scores import score_layers as score_layers
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from isoglot.retrieve.methods import margin as margin
     from isoglot.retrieve.methods import nearest as nearest
     from isoglot.retrieve.methods import retrieve as retrieve
+    from isoglot.retrieve.metrics import Gold as Gold
     from isoglot.retrieve.metrics import Interval as Interval
     from isoglot.retrieve.metrics import gold_ranks as gold_ranks
     from isoglot.retrieve.metrics import hubness as hubness

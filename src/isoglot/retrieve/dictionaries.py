@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.retrieve.estimates import OWN
 from isoglot.retrieve.evaluation import RetrievalConfig
-from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.layer_scores import PairScores, VectorSet, score_layers
-from isoglot.retrieve.metrics import spelled_alike
+from isoglot.retrieve.metrics import Gold, spelled_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoglot.core.progress import Progress
     from isoglot.text.formats.dictionary import Entry
 
 

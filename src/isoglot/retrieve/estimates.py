@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.core.progress import counted
 from isoglot.core.rng import random_stream
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.core.arrays import Array
-    from isoglot.retrieve.gold import Gold
+    from isoglot.retrieve.metrics import Gold
 
 Center = Literal["none", "mean"]
 """``none``: vectors unchanged. ``mean``: the mean of each language subtracted."""
@@ -56,8 +56,7 @@ class Estimates:
     origin: str = ""
 
     def __post_init__(self) -> None:
-        if self.folds < 2:
-            raise ConfigError(f"folds = {self.folds}", "give at least 2", "invalid-value")
+        check_range("folds", self.folds, 2)
 
     @property
     def means_in_words(self) -> str:
@@ -122,7 +121,7 @@ class SearchInputs(NamedTuple):
 def fold_numbers(gold: Gold, rows_X: int, rows_Y: int, folds: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Fold of each row of X and of Y; -1 for rows in no gold pair. Gold pairs stay in one fold.
 
-    >>> from isoglot.retrieve.gold import Gold
+    >>> from isoglot.retrieve.metrics import Gold
     >>> X, Y = fold_numbers(Gold.from_pairs([(0, 0), (0, 1), (2, 2), (3, 2)]), 4, 4, 2, seed=0)
     >>> bool(X[0] == Y[0] == Y[1] != X[2] == X[3] == Y[2]), int(X[1]), int(Y[3])
     (True, -1, -1)

@@ -14,7 +14,7 @@ import torch
 
 from isoglot.core.arrays import Array, ArrayLike, paired_rows
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.retrieve.estimates import (
     CROSS_FITTED,
     OWN,
@@ -26,7 +26,6 @@ from isoglot.retrieve.estimates import (
     SearchView,
     views,
 )
-from isoglot.retrieve.gold import Gold
 from isoglot.retrieve.methods import (
     NEIGHBORHOOD,
     SHARPNESS,
@@ -37,6 +36,7 @@ from isoglot.retrieve.methods import (
     check_options,
 )
 from isoglot.retrieve.metrics import (
+    Gold,
     Interval,
     OtherSpelling,
     SpelledAlike,
@@ -50,7 +50,6 @@ from isoglot.retrieve.metrics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.core.progress import Progress
 
 Candidates = Literal["gold", "all"]
 

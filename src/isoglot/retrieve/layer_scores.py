@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from isoglot.core.errors import InputError, check_counts, shown
-from isoglot.core.progress import SILENT
-from isoglot.retrieve.estimates import Center, OtherText
-from isoglot.retrieve.evaluation import RetrievalConfig, RetrievalScores, score_retrieval
-from isoglot.retrieve.methods import Direction
-from isoglot.retrieve.metrics import resampled_means
+from isoglot.core.progress import SILENT, Progress
+from isoglot.retrieve.estimates import Center, Estimates, OtherText
+from isoglot.retrieve.evaluation import MethodScores, RetrievalConfig, RetrievalScores, score_retrieval
+from isoglot.retrieve.methods import Direction, Method
+from isoglot.retrieve.metrics import Gold, Interval, SpelledAlike, resampled_means
 from isoglot.retrieve.simultaneous_intervals import (
     as_share,
     choose_by_other_half,
@@ -36,13 +36,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from isoglot.core.progress import Progress
     from isoglot.retrieve.dictionaries import Coverage
-    from isoglot.retrieve.estimates import Estimates
-    from isoglot.retrieve.evaluation import MethodScores
-    from isoglot.retrieve.gold import Gold
-    from isoglot.retrieve.methods import Method
-    from isoglot.retrieve.metrics import Interval, SpelledAlike
 
 DEFAULTS = RetrievalConfig()
 _LARGE = 10**9  # similarities of a search that gets its own progress bar
@@ -59,7 +53,7 @@ class VectorSet:
         items: Sentences or words of the rows, if known.
         numbers: Line number of each row in its file, from 1. Default: rows are numbered.
         header: Metadata of the vectors, as in ``Representations.header``.
-        frequent: For words: the first so many rows are the vocabulary, the rest are further words of the dictionaries.
+        frequent: For words: number of first rows that are the vocabulary; the rest are other dictionary words.
             None: all rows are the vocabulary.
         without_vector: Number of words that were left out because they have no vector.
         others: By layer, mean and rows from other text, for :class:`Estimates` of kind ``given``.

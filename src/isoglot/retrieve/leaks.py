@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import InputError, shown
 from isoglot.core.progress import counted
-from isoglot.text.provenance import merged, without_words
+from isoglot.text.provenance import Provenance, merged, without_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from isoglot.model import EncoderLike
     from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Shards
 
 KnownWords = Literal["refuse", "leave-out", "allow"]

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 
 from isoglot.core.arrays import Array, full_precision, in_library_of, paired_rows
-from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT
+from isoglot.core.errors import ConfigError, check_name, check_range
+from isoglot.core.progress import SILENT, Progress
 from isoglot.retrieve.search import (
     DENSE,
     ScoringRule,
@@ -38,9 +38,6 @@ from isoglot.retrieve.search import (
     search,
     search_both,
 )
-
-if TYPE_CHECKING:
-    from isoglot.core.progress import Progress
 
 Method = Literal["cosine", "csls", "inverted_softmax", "ratio", "distance", "euclidean"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -256,8 +253,7 @@ def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> N
     """Check the options of a search."""
     check_name("method", method, METHODS)
     for name, value in (("k", k), ("neighborhood", neighborhood)):
-        if value < 1:
-            raise ConfigError(f"{name} = {value} is too small", "set at least 1", "invalid-value")
+        check_range(name, value, 1)
     if not 0 < sharpness < float("inf"):
         raise ConfigError(
             f"sharpness = {sharpness} is not positive", "give a number above 0, such as 30", "invalid-value"

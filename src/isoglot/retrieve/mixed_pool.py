@@ -10,8 +10,7 @@ hidden size, ``Q`` queries, ``K`` neighbors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,33 +21,24 @@ import torch
 from isoglot.core.arrays import paired_rows
 from isoglot.core.errors import ConfigError, InputError, one_line
 from isoglot.core.files import write_json, write_text
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.core.table import Table
-from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
-from isoglot.retrieve.estimates import FEWEST, OtherText, QueryGroup, fold_numbers, without_mean
-from isoglot.retrieve.evaluation import apart_from
-from isoglot.retrieve.gold import Gold
-from isoglot.retrieve.layer_scores import DEFAULTS, best_layer, check_rows
-from isoglot.retrieve.methods import NeighborhoodPool, PairSearch
-from isoglot.retrieve.metrics import resampled_means
-from isoglot.retrieve.parallel_sets import ParallelSet
-from isoglot.retrieve.sentences import sentence_sides
+from isoglot.represent.extraction import Pool, cut_in_words, pool_in_words, sentence_pool
+from isoglot.retrieve.estimates import FEWEST, Center, OtherText, QueryGroup, fold_numbers, without_mean
+from isoglot.retrieve.evaluation import RetrievalConfig, apart_from
+from isoglot.retrieve.layer_scores import DEFAULTS, BestLayer, VectorSet, best_layer, check_rows
+from isoglot.retrieve.methods import Method, NeighborhoodPool, PairSearch
+from isoglot.retrieve.metrics import Gold, Interval, resampled_means
+from isoglot.retrieve.sentences import Layers, sides_of_sets, unrepeated_sets
 from isoglot.retrieve.simultaneous_intervals import interval
 from isoglot.text.formats.lines import line_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent.extraction import Pool
-    from isoglot.retrieve.estimates import Center
-    from isoglot.retrieve.evaluation import RetrievalConfig
-    from isoglot.retrieve.layer_scores import BestLayer, VectorSet
-    from isoglot.retrieve.methods import Method
-    from isoglot.retrieve.metrics import Interval
+    from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.retrieve.results import Which
-    from isoglot.retrieve.sentences import Layers
 
 NEAREST = 10
 """Number of neighbors that are no translations, of which the share in the query's own language is measured."""
@@ -260,14 +250,9 @@ def retrieve_mixed(
         ConfigError: The encoder does not have a language or layer, or a method does not apply.
         InputError: A hidden state is not finite, or there are too few sentences.
     """
-    given = [ParallelSet.from_lists(sets)] if isinstance(sets, Mapping) else sets
-    kept = [one.without_repeats() for one in given]
-    pool = sentence_pool(encoder, pool)
+    kept, pool = unrepeated_sets(sets), sentence_pool(encoder, pool)
     pools, remarks = [], [*pool_in_words(encoder, pool)]
-    sides: dict[str, VectorSet] = {}
-    for one in kept:
-        sides = sentence_sides(encoder, one, layers=layers, pool=pool, name=name, known=sides, progress=progress)
-        sides = {code: replace(side, others=(others or {}).get(code, {})) for code, side in sides.items()}
+    for one, sides in sides_of_sets(encoder, kept, layers, pool, others=others, name=name, progress=progress):
         pools.append(score_mixed(sides, config, device=device, progress=progress))
         remarks += [*one.remarks, *cut_in_words([(side.name, side.cut) for side in sides.values()], len(one))]
     return MixedRetrieval(pools=tuple(pools), facts={"model": name, "pool": pool}, remarks=tuple(remarks))

@@ -26,13 +26,12 @@ import torch
 
 from isoglot.core.arrays import full_precision
 from isoglot.core.optional import COMPILED
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.retrieve.matrix_product import multiply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from isoglot.core.progress import Progress
 
 GROUP = 8
 SPARE = 4  # entries kept beyond K; more would shorten a second pass but lengthen the first

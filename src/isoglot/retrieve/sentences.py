@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import extract
-from isoglot.represent.extraction import cut_in_words, pool_in_words, sentence_pool
+from isoglot.represent.extraction import Pool, cut_in_words, pool_in_words, sentence_pool
 from isoglot.retrieve.estimates import OtherText
 from isoglot.retrieve.layer_scores import DEFAULTS, VectorSet, score_layers
 from isoglot.retrieve.parallel_sets import ParallelSet
@@ -20,15 +20,12 @@ from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.formats.plain import read_sentence_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     import torch
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
-    from isoglot.represent.extraction import Pool
     from isoglot.retrieve.evaluation import RetrievalConfig
 
     Change = Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]
@@ -88,14 +85,9 @@ def retrieve_sentences(
         ConfigError: The encoder does not have a language or layer, or a mean is missing.
         InputError: A hidden state is not finite, or there are too few sentences.
     """
-    given = [ParallelSet.from_lists(sets)] if isinstance(sets, Mapping) else sets
-    kept = [one.without_repeats() for one in given]
-    pool = sentence_pool(encoder, pool)
+    kept, pool = unrepeated_sets(sets), sentence_pool(encoder, pool)
     pairs, remarks = [], [*pool_in_words(encoder, pool)]
-    sides: dict[str, VectorSet] = {}
-    for one in kept:
-        sides = sentence_sides(encoder, one, layers=layers, pool=pool, name=name, known=sides, progress=progress)
-        sides = {code: replace(side, others=(others or {}).get(code, {})) for code, side in sides.items()}
+    for one, sides in sides_of_sets(encoder, kept, layers, pool, others=others, name=name, progress=progress):
         pairs += [
             score_layers(*change(sides[first], sides[second]), config=config, device=device, progress=progress)
             for first, second in one.pairs
@@ -108,6 +100,30 @@ def retrieve_sentences(
         "repeated": {one.name: one.repeated for one in kept if one.repeated},
     }
     return Retrieval(kind="sentences", pairs=tuple(pairs), facts=facts, remarks=tuple(remarks))
+
+
+def unrepeated_sets(sets: Sequence[ParallelSet] | Mapping[str, Sequence[str]]) -> list[ParallelSet]:
+    """The sets without rows that repeat a sentence of an earlier row."""
+    given = [ParallelSet.from_lists(sets)] if isinstance(sets, Mapping) else sets
+    return [one.without_repeats() for one in given]
+
+
+def sides_of_sets(
+    encoder: EncoderLike,
+    sets: Sequence[ParallelSet],
+    layers: Layers,
+    pool: Pool,
+    *,
+    others: Mapping[str, Mapping[int | None, OtherText]] | None = None,
+    name: str = "",
+    progress: Progress = SILENT,
+) -> Iterator[tuple[ParallelSet, dict[str, VectorSet]]]:
+    """Each set with the sentence vectors of its languages; what two sets in a row share is encoded once."""
+    sides: dict[str, VectorSet] = {}
+    for one in sets:
+        sides = sentence_sides(encoder, one, layers=layers, pool=pool, name=name, known=sides, progress=progress)
+        sides = {code: replace(side, others=(others or {}).get(code, {})) for code, side in sides.items()}
+        yield one, sides
 
 
 def retrieve_rows(

@@ -16,12 +16,10 @@ from isoglot.core.files import note_read, storage_error
 from isoglot.represent.representations import Representations
 from isoglot.retrieve.layer_scores import VectorSet
 from isoglot.text.formats.word_vectors import read_vectors
-from isoglot.text.provenance import provenance_of
+from isoglot.text.provenance import Provenance, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from isoglot.text.provenance import Provenance
 
 
 def read_side(

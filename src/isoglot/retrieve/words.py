@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.progress import SILENT, counted
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.represent import embedding_rows, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.dictionaries import (
@@ -20,10 +20,10 @@ from isoglot.retrieve.dictionaries import (
     score_dictionary,
     words_by_language,
 )
-from isoglot.retrieve.layer_scores import VectorSet
-from isoglot.retrieve.leaks import LeakCheck, left_out, training_provenance
+from isoglot.retrieve.layer_scores import PairScores, VectorSet
+from isoglot.retrieve.leaks import KnownWords, LeakCheck, left_out, training_provenance
 from isoglot.retrieve.results import Retrieval, spelling
-from isoglot.retrieve.sentences import text_lines, unchanged
+from isoglot.retrieve.sentences import Layers, text_lines, unchanged
 from isoglot.retrieve.vector_files import read_side, vectors_provenance
 from isoglot.static.vectors_of_words import own_words, word_vectors
 from isoglot.text.cleaning.segmentation import split_words, word_method
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.retrieve.evaluation import RetrievalConfig
-    from isoglot.retrieve.layer_scores import PairScores
-    from isoglot.retrieve.leaks import KnownWords
-    from isoglot.retrieve.sentences import Change, Layers
+    from isoglot.retrieve.sentences import Change
     from isoglot.text.formats.dictionary import Entry
 
 Case = Literal["auto", "keep", "lower"]

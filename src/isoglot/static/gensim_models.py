@@ -17,17 +17,15 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.optional import import_part
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.core.rng import derive_seed
-from isoglot.static.config import FastTextConfig, lower_rate
+from isoglot.static.config import FastTextConfig, Word2VecConfig, lower_rate
 from isoglot.static.token_stream import Stream
 from isoglot.text.formats.word_vectors import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from isoglot.core.progress import Progress, Task
-    from isoglot.static.config import Word2VecConfig
 
 MOST = 1000.0
 """Limit of absolute values: they stay below 10 at learning rates up to 0.1, and reach thousands at 5."""

@@ -26,17 +26,16 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
 from isoglot.core.optional import COMPILED
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
 from isoglot.model.static_table import TableEncoder, open_table, save_table
 from isoglot.pretrain.config import check_shards
 from isoglot.pretrain.run_folder import FOLDER, MODEL, Checkpoints, check_same
-from isoglot.static.blocks import Blocks, open_blocks, write_blocks
 from isoglot.static.config import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.counting import count_pairs, merged
 from isoglot.static.gensim_models import Shallow
-from isoglot.static.glove import Glove
+from isoglot.static.glove import Blocks, Glove, open_blocks, write_blocks
 from isoglot.static.token_stream import Stream, frequent, read_stream
 from isoglot.text.provenance import merged as merged_provenance
 from isoglot.vocab.shards import INDEX as SHARDS_INDEX
@@ -44,7 +43,6 @@ from isoglot.vocab.shards import INDEX as SHARDS_INDEX
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from isoglot.core.progress import Progress
     from isoglot.vocab import Shards, Vocabulary
 
 IDENTITY = "training.json"

@@ -14,7 +14,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.model.static_table import INDEX, open_table
 from isoglot.text.formats.word_vectors import Vectors, read_vectors, read_words, write_vectors
 from isoglot.text.provenance import provenance_of
-from isoglot.vocab.whole_words import blank_before_words, whole_words
+from isoglot.vocab.word_reader import blank_before_words, whole_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

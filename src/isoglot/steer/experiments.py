@@ -10,33 +10,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.core.progress import SILENT, Progress
+from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.steer.bleu import why_no_bleu
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION
-from isoglot.steer.language_files import choose_shifts, languages_known
-from isoglot.steer.masked_decoding import masked_languages
-from isoglot.steer.shift_choice import FALLBACK_ALPHAS, FALLBACK_LAYER, shift_to_use
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, TranslationOptions
+from isoglot.steer.language_files import KnownLanguages, choose_shifts, languages_known
+from isoglot.steer.masked_decoding import MaskedLanguages, masked_languages
+from isoglot.steer.shift_choice import FALLBACK_ALPHAS, FALLBACK_LAYER, ShiftChoice, UsedShift, shift_to_use
 from isoglot.steer.shifted_pass import check_alphas, check_softmax
-from isoglot.steer.sweep import sweep_shifts
+from isoglot.steer.sweep import Sweep, sweep_shifts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.model import EncoderLike
     from isoglot.represent import Representations
-    from isoglot.represent.layer_pass import Layers
-    from isoglot.steer.decoding_protocol import TranslationOptions
     from isoglot.steer.erasers.eraser import Eraser
     from isoglot.steer.erasers.trade_off import TradeOff, TradeOffConfig
     from isoglot.steer.judging import DirectedSentences, JudgingDictionaries
-    from isoglot.steer.language_files import KnownLanguages
-    from isoglot.steer.masked_decoding import MaskedLanguages
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shift_choice import ShiftChoice, UsedShift
-    from isoglot.steer.sweep import Sweep
 
 SWEEP_ALPHAS = (0.0, 1.0, 2.0, 3.0)
 """The alphas of Liu et al. (2020), and 0: what is decoded without a shift."""

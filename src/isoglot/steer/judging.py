@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
-from isoglot.retrieve.leaks import LeakCheck, training_provenance
+from isoglot.retrieve.leaks import KnownWords, LeakCheck, training_provenance
 from isoglot.text.formats.dictionary import Entry, read_dictionary
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model import EncoderLike
-    from isoglot.retrieve.leaks import KnownWords
     from isoglot.retrieve.parallel_sets import ParallelSet
 
 

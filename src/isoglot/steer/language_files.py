@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isoglot.core.artifact import ENDING, is_stored
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.model import Encoder, EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.steer.decoding_protocol import Special

@@ -17,24 +17,19 @@ import torch
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
-from isoglot.model.batch import batch_of_ids, first_places
+from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
-from isoglot.represent.sentences import read_sentences
+from isoglot.represent.sentences import Sentences, read_sentences
 from isoglot.represent.token_rows import RowMaker
 from isoglot.steer.shifted_pass import best_tokens
-from isoglot.steer.shifts import make_shift
+from isoglot.steer.shifts import Shift, make_shift
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.core.progress import Progress
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.sentences import Sentences
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifts import Shift
     from isoglot.steer.token_sets import TokenSets
 
 

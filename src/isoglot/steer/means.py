@@ -15,7 +15,7 @@ import numpy as np
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, CorruptFileError, nearest_name, shown
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.moments import LanguageMoments, language_statistics
 from isoglot.represent.representations import no_layer
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers, Precision
     from isoglot.represent.sentences import Sentences

@@ -22,25 +22,22 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.steer.bleu import bleu_1
+from isoglot.steer.bleu import Bleu, BleuTokens, bleu_1
 from isoglot.steer.decoding_protocol import PROTOCOLS
 from isoglot.steer.token_translation import Translation
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.formats.dictionary import Entry
 from isoglot.vocab.subword_scheme import BYTES, CONTINUES, MARK
-from isoglot.vocab.whole_words import blank_before_words
+from isoglot.vocab.word_reader import blank_before_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from isoglot.steer.bleu import Bleu, BleuTokens
     from isoglot.steer.token_sets import TokenSets
     from isoglot.vocab import Vocabulary
 

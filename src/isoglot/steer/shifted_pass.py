@@ -19,25 +19,18 @@ import torch
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
-from isoglot.model.batch import batch_of_ids, first_places
-from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
-from isoglot.represent.sentences import read_sentences
+from isoglot.core.progress import SILENT, Progress
+from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places
+from isoglot.represent.layer_pass import Layers, batch_budget, chosen_layers, evaluation_mode, row_length
+from isoglot.represent.sentences import Sentences, read_sentences
 from isoglot.represent.token_rows import RowMaker, TokenRows
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, two_columns
-from isoglot.steer.shifts import check_finite, make_shift
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, Special, TranslationOptions, two_columns
+from isoglot.steer.shifts import Shift, check_finite, make_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from isoglot.core.progress import Progress
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers
-    from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import Special, TranslationOptions
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifts import Shift
 
 
 @torch.inference_mode()

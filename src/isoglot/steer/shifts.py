@@ -24,13 +24,12 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.layer_pass import Layers, chosen_layers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers
     from isoglot.steer.means import LanguageMeans
 
 RANK = 1e-10

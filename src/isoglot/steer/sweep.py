@@ -14,25 +14,27 @@ import numpy as np
 
 from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
-from isoglot.steer.bleu import bleu_1, bleu_of_parts, bleu_parts, check_references
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, PROTOCOLS, two_columns
-from isoglot.steer.scores import MIN_JUDGED, Judge, Scores, scored
+from isoglot.steer.bleu import Bleu, bleu_1, bleu_of_parts, bleu_parts, check_references
+from isoglot.steer.decoding_protocol import (
+    DEFAULT_TRANSLATION,
+    PROTOCOLS,
+    TranslationOptions,
+    TranslationProtocol,
+    two_columns,
+)
+from isoglot.steer.scores import MIN_JUDGED, Dictionary, Judge, Scores, scored
 from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.token_translation import Translation, known_sets, translate_grid, unknown_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.bleu import Bleu
-    from isoglot.steer.decoding_protocol import TranslationOptions, TranslationProtocol
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.scores import Dictionary
     from isoglot.steer.shifts import Kind
     from isoglot.steer.token_sets import TokenSets
 

@@ -16,18 +16,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.artifact import read_index_file, write_sealed
+from isoglot.core.artifact import Compression, read_index_file, write_sealed
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, check_range, nearest_name, shown
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import numpy as np
 
-    from isoglot.core.artifact import Compression
-    from isoglot.core.progress import Progress
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT, counted
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION
-from isoglot.steer.language_files import languages_known
+from isoglot.core.progress import SILENT, Progress, counted
+from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, TranslationOptions
+from isoglot.steer.language_files import KnownLanguages, languages_known
 from isoglot.steer.shift_choice import shift_to_use
-from isoglot.steer.shifted_pass import decode_shifted
+from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:
@@ -25,14 +25,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import TranslationOptions
-    from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifted_pass import Cell, Seconds
     from isoglot.steer.shifts import Kind
     from isoglot.vocab import Vocabulary
 

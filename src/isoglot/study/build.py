@@ -13,10 +13,9 @@ from isoglot.core.config import build_config, laid_over, load_recipe
 from isoglot.core.errors import ConfigError, check_name
 from isoglot.languages import LANGUAGES
 from isoglot.study.data import TASKS as TABLES_OF_TASKS
-from isoglot.study.data import StudyData, pair_name
-from isoglot.study.data_checks import check_data
+from isoglot.study.data import StudyData, check_data, pair_name
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
-from isoglot.study.kinds.vocabulary import SHARDS
+from isoglot.study.kinds.text import SHARDS
 from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
 from isoglot.study.steps import SourceFile, Step
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config, load_recipe
 from isoglot.languages import LANGUAGES
-from isoglot.study.build import BUILTIN_SEED, TASKS, Measurement
-from isoglot.study.kinds.mapped_words import FASTTEXT
+from isoglot.study.build import BUILTIN_SEED, TASKS, Inputs, Measurement, StudyBuilder
+from isoglot.study.kinds.words import FASTTEXT
 from isoglot.study.steps import SourceFile, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from isoglot.study.build import Inputs, StudyBuilder
     from isoglot.study.numbers import Coordinate
 
 BILINGUAL, FIRST, SECOND = "default", "monolingual-first", "monolingual-second"

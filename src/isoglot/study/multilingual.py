@@ -192,7 +192,7 @@ class MultilingualBuilder(StudyBuilder):
             yield System(untrained, {"system": "encoder", "variant": "untrained"}, length)
 
     def _sized(self, name: str, arm: ArmConfig, seed: int, **at: Coordinate) -> System:
-        """An encoder that reads so many sentences."""
+        """An encoder of the arm's number of sentences and input length."""
         length = input_length(self.config(arm, seed))
         words = f"{name}, {arm.sentences:,} sentences, inputs of {length} tokens"
         encoder = self.encoder(", ".join([words, *map(str, at.values())]), arm, seed)

@@ -20,19 +20,17 @@ from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import writable_folder
-from isoglot.core.progress import SILENT, duration
+from isoglot.core.progress import SILENT, Progress, duration
 from isoglot.core.table import Column, Table
 from isoglot.study.kinds.text import overlap_with_tests
-from isoglot.study.steps import KINDS, canonical
+from isoglot.study.steps import KINDS, Step, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from isoglot.core.progress import Progress
     from isoglot.model.config import EncoderConfig
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.study.build import BuiltStudy
-    from isoglot.study.steps import Step
     from isoglot.study.study import StepState, Study
 
 _TIMED_STEPS = 3

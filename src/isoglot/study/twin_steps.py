@@ -6,23 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import check_name
-from isoglot.study.build import Measurement, StudyBuilder
+from isoglot.study.build import Inputs, Measurement, StudyBuilder
 from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, held_out, pair_documents, paired
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
-from isoglot.study.kinds.text import TEXT
-from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
-from isoglot.study.numbers import Number
+from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
+from isoglot.study.numbers import Coordinate, Number
 from isoglot.study.recipe import ArmConfig, TwinConfig
-from isoglot.study.steps import Step
+from isoglot.study.steps import Step, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from isoglot.study.build import Inputs
-    from isoglot.study.numbers import Coordinate
-    from isoglot.study.steps import Work
 
 
 EVERY = 250

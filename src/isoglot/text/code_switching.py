@@ -34,19 +34,15 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.segmentation import Method, segmenter, word_method, word_spans
-from isoglot.text.formats.dictionary import read_dictionary
-from isoglot.text.formats.lines import line_writer
+from isoglot.text.formats.dictionary import Entry, read_dictionary
+from isoglot.text.formats.lines import Skip, line_writer
 from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.provenance import use_dictionary, use_entries, without_words
+from isoglot.text.provenance import UsedDictionary, use_dictionary, use_entries, without_words
 from isoglot.text.stream import Report, read_stream, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.formats.lines import Skip
-    from isoglot.text.provenance import UsedDictionary
 
 
 class SwitchConfig(Config):

@@ -18,18 +18,25 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.artifact import compressed, expanded, is_stored, read_sealed, store_bytes, stored_bytes, write_sealed
+from isoglot.core.artifact import (
+    Compression,
+    compressed,
+    expanded,
+    is_stored,
+    read_sealed,
+    store_bytes,
+    stored_bytes,
+    write_sealed,
+)
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
 from isoglot.core.files import file_hash, is_pipe, parse_json
 from isoglot.core.language_codes import language_code
-from isoglot.text.formats.lines import line_writer, text_hash
+from isoglot.text.formats.lines import LineWriter, line_writer, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from isoglot.core.artifact import Compression
     from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.formats.lines import LineWriter
 
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"

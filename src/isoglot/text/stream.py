@@ -7,19 +7,15 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from isoglot.core.progress import SILENT, Progress
-from isoglot.text.formats.lines import parsed, read_lines
+from isoglot.core.progress import SILENT, Progress, Task
+from isoglot.text.formats.lines import LineWriter, Skip, parsed, read_lines
 from isoglot.text.formats.plain import check_text
 from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.provenance import derived, recorded_writer
+from isoglot.text.provenance import Provenance, Step, UsedDictionary, derived, recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from isoglot.core.progress import Task
-    from isoglot.text.formats.lines import LineWriter, Skip
-    from isoglot.text.provenance import Provenance, Step, UsedDictionary
 
 
 def read_stream(paths: Iterable[str | Path], *, skip: Skip | None = None) -> Iterator[str]:

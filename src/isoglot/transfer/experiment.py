@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,23 +30,20 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
 from isoglot.transfer.scoring.evaluation import Selected, SelectionRule, select
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
-from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tasks.task import Data, Task, by_code
 from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, tell_in_training
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
-from isoglot.transfer.tuning.tuned_encoder import EPOCHS, HeldVectors
+from isoglot.transfer.tuning.tuned_encoder import EPOCHS, HeldVectors, Tuned
 from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free, learned_hashes, run_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     import numpy as np
 
     from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Data, Task
-    from isoglot.transfer.tuning.tuned_encoder import Tuned
 
 RESULT, TABLE, SENTENCES = "result.json", "result.csv", "sentences.safetensors"
 COUNTS = "counts of test sentences"

@@ -12,11 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from isoglot.align.alignment import METRICS
+from isoglot.align.alignment import METRICS, Alignment, check_end
 from isoglot.align.apply import read_maps
 from isoglot.align.by_translation import align_words
-from isoglot.align.maps.endpoints import check_end
-from isoglot.align.words.bitext import builtin_bitext, linked_bitext, read_bitext, read_word_pairs
+from isoglot.align.words.bitext import Bitext, Files, builtin_bitext, linked_bitext, read_bitext, read_word_pairs
 from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
@@ -28,10 +27,8 @@ from isoglot.represent.encoder_hash import encoder_hash
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.align.alignment import Alignment
     from isoglot.align.maps.config import AlignConfig
     from isoglot.align.maps.estimator import PairMap
-    from isoglot.align.words.bitext import Bitext, Files
     from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.map_protocol import MapRun, Models
 

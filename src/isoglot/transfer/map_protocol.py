@@ -21,7 +21,7 @@ In the folder::
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from isoglot.align.mapped_forward import Lengths  # noqa: TC001 - pydantic reads it
+from isoglot.align.apply import Lengths  # noqa: TC001 - pydantic reads it
 from isoglot.core.artifact import load_arrays, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
@@ -38,28 +38,23 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
-from isoglot.transfer.layer_maps import check_maps, map_hash, maps_folder
-from isoglot.transfer.scoring.evaluation import evaluate
+from isoglot.transfer.layer_maps import LayerMaps, check_maps, map_hash, maps_folder
+from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
 from isoglot.transfer.stacked_encoder import MEMORY, Below, Continued, FrozenStates
-from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
 from isoglot.transfer.tuning.checks import check_examples, check_scored, tell_in_training
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
-from isoglot.transfer.tuning.tuned_encoder import reader_of
+from isoglot.transfer.tuning.tuned_encoder import Tuned, reader_of
 from isoglot.transfer.tuning.tuned_folder import check_begun, check_free, open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from isoglot.align.maps.estimator import PairMap
     from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.layer_maps import LayerMaps
-    from isoglot.transfer.scoring.evaluation import Evaluation
-    from isoglot.transfer.tasks.task import Data, Task, TaskRow
-    from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Examples = Mapping[str, Data[Any]]
 

@@ -22,13 +22,12 @@ from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, wr
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.transfer.tasks.classification import Classification
 from isoglot.transfer.tasks.tagging import blanks_of
-from isoglot.transfer.tasks.task import Parsed, Passage, Tagged
+from isoglot.transfer.tasks.task import Kind, Parsed, Passage, Tagged, Task
 from isoglot.transfer.tuning.fine_tuning import events_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.transfer.tasks.task import Kind, Task
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Example = Passage | Tagged | Parsed

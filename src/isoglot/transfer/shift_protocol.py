@@ -15,7 +15,7 @@ the paired tests.
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -24,29 +24,24 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.artifact import read_sealed
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import Task as Work
 from isoglot.core.table import Table
 from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
-from isoglot.represent.layer_pass import chosen_layers
+from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
-from isoglot.steer.shifts import ShiftOptions, make_shift, shift
-from isoglot.transfer.scoring.evaluation import evaluate
+from isoglot.steer.shifts import Kind, Positions, ShiftOptions, make_shift, shift
+from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare_all
-from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tasks.task import Data, by_code
 from isoglot.transfer.tuning.checks import check_scored
 from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from isoglot.core.progress import Task as Work
     from isoglot.core.run import RunRecord
-    from isoglot.represent.layer_pass import Layers
-    from isoglot.steer.shifts import Kind, Positions
-    from isoglot.transfer.scoring.evaluation import Evaluation
-    from isoglot.transfer.tasks.task import Data
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Examples = Mapping[str, Data[Any]]

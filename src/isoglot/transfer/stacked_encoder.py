@@ -17,14 +17,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from isoglot.align.mapped_forward import Lengths, map_hidden
+from isoglot.align.apply import Lengths, map_hidden
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.config import PRESETS, EncoderConfig
-from isoglot.model.protocol import EncoderLike, last_layer, layer_states
+from isoglot.model.protocol import Batch, EncoderLike, last_layer, layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import StoredRows, whole_batches
 from isoglot.transfer.tuning.tuned_encoder import autocast
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.align import PairMap
-    from isoglot.model.batch import Batch
     from isoglot.text.provenance import Provenance
     from isoglot.transfer.tasks.task import TaskRow
     from isoglot.vocab import Vocabulary

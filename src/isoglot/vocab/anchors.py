@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.text.formats.dictionary import read_dictionary
-from isoglot.text.provenance import use_dictionary, without_words
+from isoglot.text.provenance import UsedDictionary, use_dictionary, without_words
 from isoglot.vocab.shards import Shards
 from isoglot.vocab.survey import text_lines
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.text.provenance import UsedDictionary
     from isoglot.vocab.vocabulary import Vocabulary
 
 Friendship = Literal["true", "false"]

@@ -22,7 +22,7 @@ from isoglot.core.errors import ConfigError, CorruptFileError, InputError, check
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.text.cleaning.processing import processing_left
+from isoglot.text.cleaning.processing import TextProcessing, processing_left
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.plain import check_text
 from isoglot.text.process_pool import chunks_of, map_chunks
@@ -33,7 +33,6 @@ from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from isoglot.text.cleaning.processing import TextProcessing
     from isoglot.vocab.subword_scheme import Normalization
     from isoglot.vocab.vocabulary import Vocabulary
 

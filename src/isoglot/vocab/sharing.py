@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from isoglot.core.errors import ConfigError, CorruptFileError, check_name, shown
-from isoglot.vocab.anchors import Pair, read_friends
+from isoglot.vocab.anchors import Friends, Pair, read_friends
 from isoglot.vocab.subword_scheme import MARK, SPECIAL
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-
-    from isoglot.vocab.anchors import Friends
 
 
 def to_ranges(ids: np.ndarray) -> list[list[int]]:

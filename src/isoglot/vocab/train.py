@@ -42,7 +42,7 @@ from isoglot.vocab.subword_scheme import (
     normalizer,
     word_splitter,
 )
-from isoglot.vocab.survey import alphabet, blocks, sampling_rates, survey, text_lines, thinned
+from isoglot.vocab.survey import Survey, alphabet, blocks, sampling_rates, survey, text_lines, thinned
 from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-    from isoglot.vocab.survey import Survey
 
 HELD: dict[ModelName, int] = {"bpe": 7_200_000, "wordpiece": 7_200_000, "unigram": 5_000_000}
 """Maximum characters of all distinct chunks. Trainers need up to 180 bytes for each, Unigram up to 250."""

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 from isoglot.core.artifact import (
+    Compression,
     both_forms,
     check_form,
     is_stored,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-    from isoglot.core.artifact import Compression
 
 Mode = Literal["joint", "union", "disjoint", "graded", "given"]
 """How languages share subwords; ``given`` is the tokenizer of another model."""

@@ -255,7 +255,7 @@ class PairMap(Estimator):
     widths_: tuple[int, int, int] = field(init=False, repr=False)
     """columns of X, of Y, and of the common space"""
     ends_: tuple[tuple[Any, ...], ...] = field(init=False, repr=False)
-    """its endpoints, if recorded: see :class:`isoglot.align.maps.endpoints.MapEndpoint`"""
+    """its endpoints, if recorded: see :class:`isoglot.align.alignment.MapEndpoint`"""
     given_: str = field(init=False, repr=False)
     """the dictionary it was fitted on, if any: see :attr:`isoglot.text.provenance.Provenance.packed`"""
 

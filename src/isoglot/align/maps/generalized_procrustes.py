@@ -11,8 +11,8 @@ from typing import Self
 
 import torch
 
+from isoglot.align.maps.closed_form import rotation
 from isoglot.align.maps.estimator import Estimator, bounds
-from isoglot.align.maps.procrustes import rotation
 from isoglot.core.arrays import (
     Array,
     ArrayT,

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
+from isoglot.align.maps.closed_form import PairMoments, penalized, rank
 from isoglot.align.maps.estimator import Step, bounds
-from isoglot.align.maps.pair_moments import PairMoments, penalized, rank
 from isoglot.core.arrays import Array, exact, unit
 from isoglot.core.errors import InputError
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from isoglot.align.maps.closed_form import moments_of_pairs, rotation
 from isoglot.align.maps.estimator import MatrixMap, bounds, matrix_learned
-from isoglot.align.maps.pair_moments import moments_of_pairs
-from isoglot.align.maps.procrustes import rotation
 from isoglot.align.maps.self_learning import top
 from isoglot.core.arrays import exact, unit
 
@@ -37,7 +36,7 @@ class RCSLS(MatrixMap):
         rounds: Maximum number of steps.
         learning_rate: Initial learning rate.
         neighborhood: K of CSLS.
-        cutoff: Neighbors are searched among the first so many rows.
+        cutoff: Neighbors are searched among the first ``cutoff`` rows.
         constraint: ``none``: any matrix; ``spectral``: no singular value above 1, which makes the relaxed loss convex.
 
     Learns ``W_`` (D × D) and ``losses_``: that of Procrustes, then that after every accepted step.

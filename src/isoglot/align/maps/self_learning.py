@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from isoglot.align.maps.closed_form import PairMoments, moments_of_pairs, product_of_pairs, rank, root_powers, rotation
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned, pseudo_inverse
-from isoglot.align.maps.pair_moments import moments_of_pairs, product_of_pairs, rank, root_powers
-from isoglot.align.maps.procrustes import rotation
-from isoglot.core.arrays import full_precision, paired_rows
+from isoglot.core.arrays import Array, full_precision, paired_rows
 from isoglot.core.errors import InputError
 from isoglot.core.rng import derive_seed
 from isoglot.retrieve.search import ScoringRule, TopEntries, TopK, block_shape, blocks, indices_of, values_of
@@ -24,8 +23,6 @@ from isoglot.retrieve.search import ScoringRule, TopEntries, TopK, block_shape, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from isoglot.align.maps.pair_moments import PairMoments
-    from isoglot.core.arrays import Array
     from isoglot.core.progress import Progress
 
 _ENTRIES = 2**24  # similarities computed at a time, 64 MB
@@ -150,7 +147,7 @@ class Refinement(MatrixMap):
 
     Args:
         rounds: Number of refinement rounds.
-        cutoff: Only the first so many rows of X and of Y become pairs: frequent words have better vectors.
+        cutoff: Only the first ``cutoff`` rows of X and of Y become pairs: frequent words have better vectors.
         neighborhood: K of CSLS.
 
     Learns ``W_`` (D × D), ``pairs_`` (P × 2), the last dictionary, and ``nearness_``, the criterion of each map.

@@ -13,20 +13,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 
+from isoglot.align.maps.closed_form import rotation
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned
-from isoglot.align.maps.procrustes import rotation
 from isoglot.align.maps.self_learning import InducedPairs, SelfLearning, random_pairs, top
-from isoglot.core.arrays import full_precision, take_rows, unit
-from isoglot.core.progress import SILENT
+from isoglot.core.arrays import Array, full_precision, take_rows, unit
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
-
-if TYPE_CHECKING:
-    from isoglot.core.arrays import Array
-    from isoglot.core.progress import Progress
 
 AGREE = 0.5
 """Share of rows that must keep their nearest neighbor in most samples."""

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from isoglot.align.words.em_loops import best_sources, expect, expect_agreed, expected_distance, maximize
+from isoglot.align.words.em_loops import Direction, expect, expect_agreed, expected_distance, maximize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
-    from isoglot.align.words.indexed_bitext import IndexedBitext
+    from isoglot.align.words.bitext import IndexedBitext
 
 TENSIONS = (0.1, 40.0)
 """Bounds of the tension: from hardly any order to hardly any deviation from the diagonal."""
@@ -100,44 +100,34 @@ class DirectionTrainer:
         self, bitext: IndexedBitext, types: tuple[int, int], *, backward: bool, config: WordAlignConfig
     ) -> None:
         self.config, self.backward = config, backward
-        self.explained, self.starts, self.source_starts = _sides(bitext, backward=backward)
         self.bitext = bitext
         self.condition = bitext.columns if backward else bitext.row_of
         self.conditions = types[1]
-        self.sizes = _Sizes.of(self.starts, self.source_starts)
         uniform = 1.0 / max(types[0], 1)
         self.learned = DirectionModel(
             given=np.full(len(bitext.columns), uniform),
             given_null=np.full(types[0], uniform),
             tension=config.tension,
         )
+        side = self.side()
+        self.words, self.sizes = len(side.words), _Sizes.of(side.starts, side.source_starts)
+
+    def side(self) -> Direction:
+        """The direction with what has been learned so far."""
+        learned = self.learned
+        options = {"tension": learned.tension, "null": self.config.null}
+        return direction(self.bitext, learned.given, learned.given_null, backward=self.backward, **options)
 
     def round(self) -> float:
         """One round of EM; returns the log-likelihood per word before it."""
-        learned, config, longest = self.learned, self.config, self.bitext.longest
+        learned = self.learned
         counts, null_counts = np.zeros_like(learned.given), np.zeros_like(learned.given_null)
         size_counts = np.zeros(self.sizes.total)
-        likelihood, distance = expect(
-            self.explained,
-            self.starts,
-            self.source_starts,
-            self.bitext.cells,
-            self.bitext.cell_starts,
-            self.backward,
-            learned.given,
-            learned.given_null,
-            learned.tension,
-            config.null,
-            counts,
-            null_counts,
-            self.sizes.of_pair,
-            size_counts,
-            longest,
-        )
+        likelihood, distance = expect(self.side(), counts, null_counts, self.sizes.of_pair, size_counts)
         self.take(counts, null_counts)
-        if config.tension_rule == "learned":
+        if self.config.tension_rule == "learned":
             learned.tension = self._best_tension(distance, size_counts, learned.tension)
-        learned.likelihoods.append(likelihood / max(len(self.explained), 1))
+        learned.likelihoods.append(likelihood / max(self.words, 1))
         return learned.likelihoods[-1]
 
     def take(self, counts: np.ndarray, null_counts: np.ndarray) -> None:
@@ -173,70 +163,43 @@ def agree(forward: DirectionTrainer, backward: DirectionTrainer) -> None:
     that explains too much in one direction is not confirmed by the other, which removes most errors of rare words; the
     two likelihoods need no longer increase. The tensions stay.
     """
-    bitext, one, other = forward.bitext, forward.learned, backward.learned
+    one, other = forward.learned, backward.learned
     counts = np.zeros_like(one.given)
     null_counts = np.zeros_like(one.given_null), np.zeros_like(other.given_null)
-    likelihoods = expect_agreed(
-        bitext.source,
-        bitext.source_starts,
-        bitext.target,
-        bitext.target_starts,
-        bitext.cells,
-        bitext.cell_starts,
-        one.given,
-        one.given_null,
-        other.given,
-        other.given_null,
-        (one.tension, other.tension),
-        forward.config.null,
-        counts,
-        *null_counts,
-        bitext.longest,
-    )
+    likelihoods = expect_agreed(forward.side(), backward.side(), counts, *null_counts)
     one.given[:] = counts  # reuses the memory of the old parameters
     forward.take(one.given, null_counts[0])
     backward.take(counts, null_counts[1])
     for trainer, likelihood in zip((forward, backward), likelihoods, strict=True):
-        trainer.learned.likelihoods.append(likelihood / max(len(trainer.explained), 1))
+        trainer.learned.likelihoods.append(likelihood / max(trainer.words, 1))
 
 
-def best_of(
-    learned: DirectionModel,
-    bitext: IndexedBitext,
-    given: np.ndarray,
-    given_null: np.ndarray,
-    *,
-    backward: bool,
-    null: float,
-) -> np.ndarray:
-    """Most likely source position of every explained word, -1 for null.
+def direction(
+    bitext: IndexedBitext, given: np.ndarray, given_null: np.ndarray, *, backward: bool, tension: float, null: float
+) -> Direction:
+    """A direction over the words of a bitext.
 
     Args:
-        learned: The direction.
         bitext: Sentence pairs, those of training or others.
         given: Probability of each slot of the bitext.
         given_null: Probability of each explained type given null.
         backward: Whether the source is explained.
+        tension: Strength of the diagonal prior.
         null: Probability of null.
     """
-    explained, starts, source_starts = _sides(bitext, backward=backward)
-    return best_sources(
-        explained,
+    words, starts, others = bitext.target, bitext.target_starts, bitext.source_starts
+    if backward:
+        words, starts, others = bitext.source, bitext.source_starts, bitext.target_starts
+    return Direction(
+        words,
         starts,
-        source_starts,
+        others,
         bitext.cells,
         bitext.cell_starts,
         backward,
+        bitext.longest,
         given,
         given_null,
-        learned.tension,
+        tension,
         null,
-        bitext.longest,
     )
-
-
-def _sides(bitext: IndexedBitext, *, backward: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Explained words, offsets of their sentences, and offsets of the other side's."""
-    if backward:
-        return bitext.source, bitext.source_starts, bitext.target_starts
-    return bitext.target, bitext.target_starts, bitext.source_starts

@@ -13,6 +13,7 @@ Shape legend: ``S`` sentence pairs, ``N`` words of the explained side, ``K`` slo
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,61 +109,63 @@ def prior_row(place: int, length: int, sources: int, tension: float, prior: np.n
     return total
 
 
+class Direction(NamedTuple):
+    """The words that one direction explains, and the model that explains them."""
+
+    words: np.ndarray
+    """Explained words, sentence after sentence (N)."""
+    starts: np.ndarray
+    """Offsets of their sentences (S + 1)."""
+    source_starts: np.ndarray
+    """Offsets of the other side's sentences (S + 1)."""
+    cells: np.ndarray
+    cell_starts: np.ndarray
+    backward: bool
+    """Whether the explained side is the cells' source."""
+    longest: int
+    """Length of the longest sentence."""
+    given: np.ndarray
+    """Probability of each slot (K)."""
+    given_null: np.ndarray
+    """Probability of each word given null (V)."""
+    tension: float
+    """Strength of the diagonal prior."""
+    null: float
+    """Probability of null."""
+
+
 @compiled
 def expect(
-    words: np.ndarray,
-    starts: np.ndarray,
-    source_starts: np.ndarray,
-    cells: np.ndarray,
-    cell_starts: np.ndarray,
-    backward: bool,
-    given: np.ndarray,
-    given_null: np.ndarray,
-    tension: float,
-    null: float,
-    counts: np.ndarray,
-    null_counts: np.ndarray,
-    size_starts: np.ndarray,
-    size_counts: np.ndarray,
-    longest: int,
+    side: Direction, counts: np.ndarray, null_counts: np.ndarray, size_starts: np.ndarray, size_counts: np.ndarray
 ) -> tuple[float, float]:
     """E step: add expected counts of slots, of words aligned to null, and of positions by sentence sizes.
 
     Args:
-        words: Explained words (N).
-        starts: Offsets of their sentences (S + 1).
-        source_starts: Offsets of the other side's sentences (S + 1).
-        cells: See above.
-        cell_starts: See above.
-        backward: Whether the explained side is the cells' source.
-        given: Probability of each slot (K).
-        given_null: Probability of each word given null (V).
-        tension: Strength of the diagonal prior.
-        null: Probability of null.
+        side: The direction.
         counts: Added to (K).
         null_counts: Added to (V).
         size_starts: Offsets of each sentence pair's position counts (S).
         size_counts: Added to: how often a position has a link.
-        longest: Length of the longest sentence.
 
     Returns:
         Log-likelihood of the words, and the expected sum of -|i/m - j/n|.
     """
     likelihood, distance = 0.0, 0.0
-    prior = np.empty(longest)
-    joint = np.empty(longest)
-    for s in range(len(starts) - 1):
-        length = starts[s + 1] - starts[s]
-        sources = source_starts[s + 1] - source_starts[s]
+    prior = np.empty(side.longest)
+    joint = np.empty(side.longest)
+    for s in range(len(side.starts) - 1):
+        start = side.starts[s]
+        length = side.starts[s + 1] - start
+        sources = side.source_starts[s + 1] - side.source_starts[s]
         for j in range(length):
-            word = words[starts[s] + j]
-            share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
-            first = cell_starts[s] + (j if backward else j * sources)
-            stride = length if backward else 1
-            nowhere = null * given_null[word]
+            word = side.words[start + j]
+            share = (1.0 - side.null) / prior_row(j + 1, length, sources, side.tension, prior)
+            first = side.cell_starts[s] + (j if side.backward else j * sources)
+            stride = length if side.backward else 1
+            nowhere = side.null * side.given_null[word]
             total = nowhere
             for i in range(sources):
-                joint[i] = prior[i] * share * given[cells[first + i * stride]]
+                joint[i] = prior[i] * share * side.given[side.cells[first + i * stride]]
                 total += joint[i]
             if total <= 0.0:
                 continue  # all probabilities have underflowed: the word is uninformative
@@ -171,41 +174,30 @@ def expect(
             size_counts[size_starts[s] + j] += 1.0 - nowhere / total
             for i in range(sources):
                 posterior = joint[i] / total
-                counts[cells[first + i * stride]] += posterior
+                counts[side.cells[first + i * stride]] += posterior
                 distance -= posterior * abs((i + 1) / sources - (j + 1) / length)
     return likelihood, distance
 
 
 @compiled
-def posteriors(
-    words: np.ndarray,
-    start: int,
-    length: int,
-    sources: int,
-    cells: np.ndarray,
-    cell_start: int,
-    backward: bool,
-    given: np.ndarray,
-    given_null: np.ndarray,
-    tension: float,
-    null: float,
-    prior: np.ndarray,
-    posterior: np.ndarray,
-) -> float:
-    """Posteriors of one sentence: probability of each word's source position, or of null (the last position).
+def posteriors(side: Direction, s: int, prior: np.ndarray, posterior: np.ndarray) -> float:
+    """Posteriors of sentence s: probability of each word's source position, or of null (the last position).
 
     Returns:
         Log-likelihood of its words.
     """
     likelihood = 0.0
+    start = side.starts[s]
+    length = side.starts[s + 1] - start
+    sources = side.source_starts[s + 1] - side.source_starts[s]
     for j in range(length):
-        share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
-        first = cell_start + (j if backward else j * sources)
-        stride = length if backward else 1
-        total = null * given_null[words[start + j]]
+        share = (1.0 - side.null) / prior_row(j + 1, length, sources, side.tension, prior)
+        first = side.cell_starts[s] + (j if side.backward else j * sources)
+        stride = length if side.backward else 1
+        total = side.null * side.given_null[side.words[start + j]]
         posterior[j, sources] = total
         for i in range(sources):
-            posterior[j, i] = prior[i] * share * given[cells[first + i * stride]]
+            posterior[j, i] = prior[i] * share * side.given[side.cells[first + i * stride]]
             total += posterior[j, i]
         if total > 0.0:
             likelihood += math.log(total)
@@ -215,65 +207,40 @@ def posteriors(
 
 @compiled
 def expect_agreed(
-    source: np.ndarray,
-    source_starts: np.ndarray,
-    target: np.ndarray,
-    target_starts: np.ndarray,
-    cells: np.ndarray,
-    cell_starts: np.ndarray,
-    forward: np.ndarray,
-    forward_null: np.ndarray,
-    backward: np.ndarray,
-    backward_null: np.ndarray,
-    tensions: tuple[float, float],
-    null: float,
+    forward: Direction,
+    backward: Direction,
     counts: np.ndarray,
     forward_counts: np.ndarray,
     backward_counts: np.ndarray,
-    longest: int,
 ) -> tuple[float, float]:
     """E step of both directions in which a link counts by the product of their posteriors.
 
     Args:
-        source: Source words, concatenated.
-        source_starts: Offsets of sentences (S + 1).
-        target: Target words.
-        target_starts: Offsets of sentences (S + 1).
-        cells: See above.
-        cell_starts: See above.
-        forward: Probability of each slot's target given its source (K).
-        forward_null: Probability of each target type given null.
-        backward: Probability of each slot's source given its target (K).
-        backward_null: Probability of each source type given null.
-        tensions: Of the two directions.
-        null: Probability of null.
+        forward: The direction that explains target words.
+        backward: The direction that explains source words.
         counts: Added to (K); the same for both directions.
         forward_counts: Added to: target words aligned to null.
         backward_counts: Added to: source words aligned to null.
-        longest: Length of the longest sentence.
 
     Returns:
         Log-likelihood of the target words, and of the source words.
     """
+    longest = forward.longest
     prior = np.empty(longest)
     one = np.zeros((longest, longest + 1))
     other = np.zeros((longest, longest + 1))
     likelihood, reverse = 0.0, 0.0
-    for s in range(len(source_starts) - 1):
-        i0, j0, cell = source_starts[s], target_starts[s], cell_starts[s]
-        m, n = source_starts[s + 1] - i0, target_starts[s + 1] - j0
-        likelihood += posteriors(
-            target, j0, n, m, cells, cell, False, forward, forward_null, tensions[0], null, prior, one
-        )
-        reverse += posteriors(
-            source, i0, m, n, cells, cell, True, backward, backward_null, tensions[1], null, prior, other
-        )
+    for s in range(len(forward.starts) - 1):
+        i0, j0, cell = backward.starts[s], forward.starts[s], forward.cell_starts[s]
+        m, n = backward.starts[s + 1] - i0, forward.starts[s + 1] - j0
+        likelihood += posteriors(forward, s, prior, one)
+        reverse += posteriors(backward, s, prior, other)
         for j in range(n):
-            forward_counts[target[j0 + j]] += one[j, m]
+            forward_counts[forward.words[j0 + j]] += one[j, m]
             for i in range(m):
-                counts[cells[cell + j * m + i]] += one[j, i] * other[i, j]
+                counts[forward.cells[cell + j * m + i]] += one[j, i] * other[i, j]
         for i in range(m):
-            backward_counts[source[i0 + i]] += other[i, n]
+            backward_counts[backward.words[i0 + i]] += other[i, n]
     return likelihood, reverse
 
 
@@ -336,36 +303,25 @@ def maximize(counts: np.ndarray, condition: np.ndarray, conditions: int, concent
 
 
 @compiled
-def best_sources(
-    words: np.ndarray,
-    starts: np.ndarray,
-    source_starts: np.ndarray,
-    cells: np.ndarray,
-    cell_starts: np.ndarray,
-    backward: bool,
-    given: np.ndarray,
-    given_null: np.ndarray,
-    tension: float,
-    null: float,
-    longest: int,
-) -> np.ndarray:
-    """Most likely source position of every word (N), -1 for null; arguments as for :func:`expect`."""
-    best = np.empty(len(words), np.int32)
-    prior = np.empty(longest)
-    for s in range(len(starts) - 1):
-        length = starts[s + 1] - starts[s]
-        sources = source_starts[s + 1] - source_starts[s]
+def best_sources(side: Direction) -> np.ndarray:
+    """Most likely source position of every word (N), -1 for null."""
+    best = np.empty(len(side.words), np.int32)
+    prior = np.empty(side.longest)
+    for s in range(len(side.starts) - 1):
+        start = side.starts[s]
+        length = side.starts[s + 1] - start
+        sources = side.source_starts[s + 1] - side.source_starts[s]
         for j in range(length):
-            share = (1.0 - null) / prior_row(j + 1, length, sources, tension, prior)
-            first = cell_starts[s] + (j if backward else j * sources)
-            stride = length if backward else 1
-            highest = null * max(given_null[words[starts[s] + j]], FLOOR)
+            share = (1.0 - side.null) / prior_row(j + 1, length, sources, side.tension, prior)
+            first = side.cell_starts[s] + (j if side.backward else j * sources)
+            stride = length if side.backward else 1
+            highest = side.null * max(side.given_null[side.words[start + j]], FLOOR)
             chosen = -1
             for i in range(sources):
-                value = prior[i] * share * max(given[cells[first + i * stride]], FLOOR)
+                value = prior[i] * share * max(side.given[side.cells[first + i * stride]], FLOOR)
                 if value > highest:
                     highest, chosen = value, i
-            best[starts[s] + j] = chosen
+            best[start + j] = chosen
     return best
 
 

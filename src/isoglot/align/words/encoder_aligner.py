@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from isoglot.align.words.bitext import PairCounts
 from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
-from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.layer_choice import (
     LayerChoice,
     LinkSettings,
@@ -22,7 +22,7 @@ from isoglot.align.words.layer_choice import (
     links_with,
 )
 from isoglot.align.words.symmetrization import Symmetry, check_method
-from isoglot.align.words.word_aligner import ENCODER, read_aligner, write_aligner
+from isoglot.align.words.word_aligner import ENCODER, AlignerFile, read_aligner, write_aligner
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.align.words.indexed_bitext import Pair
-    from isoglot.align.words.word_aligner import AlignerFile
+    from isoglot.align.words.bitext import Pair
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.pharaoh import Links
 

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 import torch
 from pydantic import Field, ValidationInfo, field_validator
 
-from isoglot.align.words.symmetrization import symmetrize
+from isoglot.align.words.symmetrization import Symmetry, symmetrize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
-    from isoglot.align.words.symmetrization import Symmetry
     from isoglot.text.formats.pharaoh import Links
 
 Rule = Literal["argmax", "softmax"]

@@ -8,7 +8,7 @@ Shape legend: ``L`` layers, ``P`` sentence pairs, ``M`` and ``N`` words, padded,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -16,6 +16,10 @@ import torch
 from isoglot.align.words.encoder_links import (
     CENTERS,
     RULES,
+    Center,
+    DirectedLinks,
+    EncoderLinksConfig,
+    Rule,
     WordVectors,
     argmax_links,
     probabilities,
@@ -24,17 +28,14 @@ from isoglot.align.words.encoder_links import (
 )
 from isoglot.align.words.link_scores import LinkScores
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import extract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import Literal
 
-    from isoglot.align.words.encoder_links import Center, DirectedLinks, EncoderLinksConfig, Rule
-    from isoglot.align.words.indexed_bitext import Pair
-    from isoglot.core.progress import Progress
+    from isoglot.align.words.bitext import Pair
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
     from isoglot.text.formats.pharaoh import Links

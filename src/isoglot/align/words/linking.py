@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.align.words.bitext import (
+    Bitext,
+    Files,
+    PairCounts,
+    Segmenting,
     builtin_bitext,
     builtin_sentences,
     linked_bitext,
@@ -20,38 +24,30 @@ from isoglot.align.words.bitext import (
     read_word_pairs,
 )
 from isoglot.align.words.diagonal_model import WordAlignConfig
-from isoglot.align.words.encoder_aligner import fit_encoder_aligner
+from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
 from isoglot.align.words.encoder_links import EncoderLinksConfig
-from isoglot.align.words.indexed_bitext import PairCounts
 from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
-from isoglot.align.words.link_scores import score_links
-from isoglot.align.words.word_aligner import FILE, load_aligner, train_aligner
+from isoglot.align.words.link_scores import LinkScores, score_links
+from isoglot.align.words.word_aligner import FILE, WordAligner, load_aligner, train_aligner
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import write_json, write_text
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.table import Table
 from isoglot.languages.builtin import builtin_provenance
 from isoglot.model import load_encoder
 from isoglot.retrieve.leaks import refuse_leak
-from isoglot.text.formats.dictionary import write_dictionary
+from isoglot.text.formats.dictionary import Entry, write_dictionary
 from isoglot.text.formats.lines import line_writer
-from isoglot.text.formats.pharaoh import GoldLinks, write_pharaoh
+from isoglot.text.formats.pharaoh import GoldLinks, Links, write_pharaoh
 from isoglot.text.provenance import Provenance, derived, merged, write_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.words.bitext import Bitext, Files, Segmenting
-    from isoglot.align.words.encoder_aligner import EncoderAligner
     from isoglot.align.words.layer_choice import LayerChoice
-    from isoglot.align.words.link_scores import LinkScores
     from isoglot.align.words.symmetrization import Symmetry
-    from isoglot.align.words.word_aligner import WordAligner
-    from isoglot.core.progress import Progress
     from isoglot.languages.corpus import Split
     from isoglot.model.protocol import EncoderLike
-    from isoglot.text.formats.dictionary import Entry
-    from isoglot.text.formats.pharaoh import Links
 
     Aligner = WordAligner | EncoderAligner
     Pairs = list[tuple[list[str], list[str]]]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, best_of
-from isoglot.align.words.em_loops import FLOOR, look_up
-from isoglot.align.words.indexed_bitext import IndexedBitext, PairCounts, WordIndex
+from isoglot.align.words.bitext import IndexedBitext, PairCounts, WordIndex
+from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, direction
+from isoglot.align.words.em_loops import FLOOR, best_sources, look_up
 from isoglot.align.words.symmetrization import Symmetry, check_method, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError, shown
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from isoglot.align.words.bitext import Pair
     from isoglot.align.words.encoder_aligner import EncoderAligner
-    from isoglot.align.words.indexed_bitext import Pair
     from isoglot.text.formats.pharaoh import Links
 
 _CHUNK = 10_000  # sentence pairs aligned at a time
@@ -104,7 +104,8 @@ class WordAligner:
             given = np.where(place >= 0, learned.given[place], np.float32(0)) if len(learned.given) else place * 0.0
             given_null = np.zeros(len(words[side]), np.float32)
             given_null[: len(learned.given_null)] = learned.given_null
-            best.append(best_of(learned, bitext, given, given_null, backward=backward, null=self.config.null))
+            options = {"tension": learned.tension, "null": self.config.null}
+            best.append(best_sources(direction(bitext, given, given_null, backward=backward, **options)))
         starts, sources, targets = merge(
             best[0],
             best[1],

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, is_table, one_each, parse_pairs, two_bitexts, two_sides
+from isoglot.cli.inputs import Langs, is_table, one_each, option, parse_pairs, two_bitexts, two_sides
 from isoglot.cli.options import (
     INPUT,
     MODEL,
     OUTPUT,
-    Device,
     KnownWordOptions,
     LayerList,
+    ModelRunTo,
     Out,
     Seed,
     SentencePoolOfModel,
     Settings,
     VectorsOut,
-    Weights,
     open_run,
     parse_layers,
     refuse_beside,
+    sentence_count,
     verb,
 )
 from isoglot.cli.output import Output, page_facts
@@ -73,26 +73,17 @@ Segment = Annotated[
         "count words.",
     ),
 ]
-Aligner = Annotated[
-    Path | None,
-    typer.Option("--aligner", metavar="PATH", help="One that align links wrote. Default: it learns here."),
-]
+Aligner = Annotated[Path | None, option("--aligner", "PATH", "One that align links wrote. Default: it learns here.")]
 LinksFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--links",
-        metavar="FILE",
+        "FILE",
+        "Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.",
         rich_help_panel=INPUT,
-        help="Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.",
     ),
 ]
 AllowLeak = Annotated[bool, typer.Option("--allow-leak", help="Score even on what was trained on.")]
-
-
-def _count(which: str, builtin: int) -> Any:  # noqa: ANN401 - an option
-    """The option ``--sentences``, with the default number of built-in ones."""
-    text = f"{which}. Default: {builtin:,} built-in ones, or all of files."
-    return typer.Option("--sentences", metavar="N", min=2, max=1_000_000, help=text)
 
 
 MAP_OPTIONS = {
@@ -166,12 +157,9 @@ class DictionaryOptions:
     """The dictionaries that words are aligned by."""
 
     SECTION: ClassVar[str] = INPUT
-    dictionary: Annotated[
-        list[str], typer.Option("--dictionary", metavar="FROM-TO=FILE", help="Words to learn from. May be repeated.")
-    ]
+    dictionary: Annotated[list[str], option("--dictionary", "FROM-TO=FILE", "Words to learn from. May be repeated.")]
     test: Annotated[
-        list[str] | None,
-        typer.Option("--test", metavar="FROM-TO=FILE", help="Words to score on. Default: a fifth is held out."),
+        list[str] | None, option("--test", "FROM-TO=FILE", "Words to score on. Default: a fifth is held out.")
     ] = None
 
     def files(self) -> tuple[tuple[str, str], list[list[Path]]]:
@@ -205,12 +193,12 @@ class WordOptions(KnownWordOptions):
     ] = "all"
     vocabulary: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--vocabulary",
-            metavar="N",
-            min=1,
-            help="The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 "
+            "N",
+            "The most frequent N words of each side, beside the dictionary's; default: 200,000 of vectors, 50,000 "
             "of a text.",
+            min=1,
         ),
     ] = None
 
@@ -227,13 +215,12 @@ class BitextOptions:
 
     SECTION: ClassVar[str] = INPUT
     parallel: Annotated[
-        list[str] | None,
-        typer.Option("--parallel", metavar="LANG=FILE", help="Sentences line by line; twice. Or one table of both."),
+        list[str] | None, option("--parallel", "LANG=FILE", "Sentences line by line; twice. Or one table of both.")
     ] = None
     langs: Langs = None
     sentences: Annotated[
         int | None,
-        _count("The first N", 10_000),
+        sentence_count("The first N. Default: 10,000 built-in ones, or all of files.", least=2, most=1_000_000),
     ] = None
 
     def source(self, *, test: list[str] | None = None, **more: Any) -> BitextSource:  # noqa: ANN401 - its other fields
@@ -255,11 +242,12 @@ class MappedBitextOptions(BitextOptions):
 
     sentences: Annotated[
         int | None,
-        _count("The first N to learn from", 2000),
+        sentence_count(
+            "The first N to learn from. Default: 2,000 built-in ones, or all of files.", least=2, most=1_000_000
+        ),
     ] = None
     test_parallel: Annotated[
-        list[str] | None,
-        typer.Option("--test-parallel", metavar="LANG=FILE", help="Those to score on. Default: a fifth is held out."),
+        list[str] | None, option("--test-parallel", "LANG=FILE", "Those to score on. Default: a fifth is held out.")
     ] = None
 
 
@@ -268,17 +256,10 @@ class EncoderLinkOptions:
     """Links by the vectors of an encoder."""
 
     SECTION: ClassVar[str] = "Links by an encoder"
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="MODEL", callback=open_run, help=f"Link by its vectors. {MODEL}"),
-    ] = None
+    model: Annotated[str | None, option("--model", "MODEL", f"Link by its vectors. {MODEL}", callback=open_run)] = None
     layer: Annotated[
         str | None,
-        typer.Option(
-            "--layer",
-            metavar="auto|N",
-            help="Whose vectors, with --model; auto, the default: the best one on gold links.",
-        ),
+        option("--layer", "auto|N", "Whose vectors, with --model; auto, the default: the best one on gold links."),
     ] = None
     rule: Annotated[
         Literal["auto", "argmax", "softmax"] | None,
@@ -289,16 +270,10 @@ class EncoderLinkOptions:
         typer.Option("--center", help="Whether languages' means are removed, with --model. Default: auto."),
     ] = None
     dev_parallel: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev-parallel", metavar="LANG=FILE", help="Sentences to choose a layer on, with --model; twice."
-        ),
+        list[str] | None, option("--dev-parallel", "LANG=FILE", "Sentences to choose a layer on, with --model; twice.")
     ] = None
     dev_gold: Annotated[
-        Path | None,
-        typer.Option(
-            "--dev-gold", metavar="FILE", help="Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible)."
-        ),
+        Path | None, option("--dev-gold", "FILE", "Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible).")
     ] = None
     allow_leak: AllowLeak = False
 
@@ -380,20 +355,16 @@ def embeddings(
     entries: DictionaryOptions,
     words_of: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--words-of",
-            metavar="LANG=FILE",
+            "LANG=FILE",
+            "Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
             rich_help_panel=INPUT,
-            help="Only words of a language that this has, too: a .vec, or one word a line. Once for each language.",
         ),
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align the embedding matrices of two encoders, or word vectors from files, by a dictionary.
 
@@ -403,7 +374,7 @@ def embeddings(
     """
     from isoglot.text.formats.word_vectors import is_vec
 
-    config = mapping.config(seed=seed, **words.values())
+    config = mapping.config(seed=run.seed, **words.values())
     languages, files = entries.files()
     paths = [Path(name).expanduser() if is_vec(name) else None for name in (source, target or source)]
     lists = one_each(words_of, "--words-of") if words_of else {}
@@ -428,8 +399,8 @@ def embeddings(
             words=(only[0], only[1]),
             config=config,
             training=merged(vectors_provenance(path) for path in paths if path is not None),
-            device=choose_device(device),
-            progress=output.progress,
+            device=choose_device(run.device),
+            progress=run.progress,
         )
         hashes = found.facts["encoder_sha256"]
         return found.between(
@@ -437,7 +408,7 @@ def embeddings(
         )
 
     inputs = [*(path for part in files for path in part), *(path for path in paths if path), *lists.values()]
-    _run(work, (source, target), out, config, inputs, device, output, load=_encoder_or_vectors)
+    _run(work, (source, target), config, inputs, run, load=_encoder_or_vectors)
 
 
 @verb(
@@ -451,8 +422,7 @@ def types(
     source: Source = "isoglot-mini",
     target: Target = None,
     text: Annotated[
-        list[str],
-        typer.Option("--text", metavar="LANG=FILE", rich_help_panel=INPUT, help="Text of a language. Once for each."),
+        list[str], option("--text", "LANG=FILE", "Text of a language. Once for each.", rich_help_panel=INPUT)
     ],
     entries: DictionaryOptions,
     layers: LayerList = "all",
@@ -465,17 +435,13 @@ def types(
     ] = None,
     mapping: MapOptions,
     words: WordOptions,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align words averaged over their contexts in text of each language, by a dictionary, in every layer.
 
     The map sees all words of both texts, and translations are looked for among all words of the target's.
     """
-    config = mapping.config(seed=seed, **words.values())
+    config = mapping.config(seed=run.seed, **words.values())
     languages, files = entries.files()
     texts = one_each(text, "--text")
     if set(texts) != set(languages):
@@ -492,11 +458,11 @@ def types(
         cut = None if segment == "auto" else segment
         read = [SegmentedFile(texts[code], code, cut) for code in languages]
         options: dict[str, Any] = {"languages": languages, "layers": parse_layers(layers), "case": case}
-        options |= {"contexts": contexts, "config": config, "progress": output.progress}
+        options |= {"contexts": contexts, "config": config, "progress": run.progress}
         return align_types(*sides, (read[0], read[1]), *map(_entries, files), **options)
 
     inputs = [*(path for part in files for path in part), *texts.values()]
-    _run(work, (source, target), out, config, inputs, device, output)
+    _run(work, (source, target), config, inputs, run)
 
 
 @verb(
@@ -512,26 +478,22 @@ def sentences(
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align sentences, each the mean of its subwords, by their translations, in every layer.
 
     Pairs that repeat a sentence of an earlier one are left out.
     """
-    config = mapping.config(seed=seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, seed=seed)
+    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, seed=run.seed)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_sentences
 
         options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "config": config}
-        return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=output.progress, **options)
+        return align_sentences(*sides, *given.sentence_pairs(), scratch=scratch, progress=run.progress, **options)
 
-    _run(work, (source, target), out, config, given.paths, device, output)
+    _run(work, (source, target), config, given.paths, run)
 
 
 @verb(app, "words", example="align words runs/en runs/fr --parallel en=en.txt --parallel fr=fr.txt --out map/")
@@ -545,12 +507,7 @@ def words(
     segment: Segment = None,
     test_links: Annotated[
         Path | None,
-        typer.Option(
-            "--test-links",
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="The links of --test-parallel. Default: aligned, too.",
-        ),
+        option("--test-links", "FILE", "The links of --test-parallel. Default: aligned, too.", rich_help_panel=INPUT),
     ] = None,
     kept: Annotated[
         Literal["one", "all"], typer.Option("--kept", help="Links of words with one partner only, or all.")
@@ -558,11 +515,7 @@ def words(
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Align words in their contexts, from bitext or the built-in gold, in every layer.
 
@@ -572,17 +525,17 @@ def words(
     from isoglot.align.words.linking import open_aligner
     from isoglot.align.words.word_aligner import aligner_path
 
-    config = mapping.config(seed=seed, allow_leak=allow_leak)
-    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=seed)
+    config = mapping.config(seed=run.seed, allow_leak=allow_leak)
+    given = bitext.source(test=bitext.test_parallel, segment=segment, seed=run.seed)
     _check_links(given, links, test_links, {"--aligner": aligner, "--segment": segment})
-    known = open_aligner(aligner, given.languages, device=device)
+    known = open_aligner(aligner, given.languages, device=run.device)
 
     def work(sides: Sides, scratch: Path) -> Alignment:
         from isoglot.align import align_words
 
         if given.files and links is None and known is None:
-            _warn_slow(output)
-        progress = output.progress
+            _warn_slow(run)
+        progress = run.progress
         parts, linked_by = given.linked_words(links=links, test_links=test_links, aligner=known, progress=progress)
         options: dict[str, Any] = {"languages": given.languages, "layers": parse_layers(layers), "links": kept}
         found = align_words(*sides, *parts, config=config, scratch=scratch, progress=progress, **options)
@@ -592,18 +545,14 @@ def words(
 
     named = [links, test_links, None if aligner is None else aligner_path(aligner)]
     inputs = [*given.paths, *(each for each in named if each is not None)]
-    _run(work, (source, target), out, config, inputs, device, output)
+    _run(work, (source, target), config, inputs, run)
 
 
 @verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
 def apply(
     *,
-    mapping: Annotated[
-        Path, typer.Option("--map", metavar="PATH", help="A map, or a folder of them: then every layer by its own.")
-    ],
-    vectors: Annotated[
-        Path, typer.Option("--vectors", metavar="PATH", help="What isoglot encode wrote, or word vectors as .vec.")
-    ],
+    mapping: Annotated[Path, option("--map", "PATH", "A map, or a folder of them: then every layer by its own.")],
+    vectors: Annotated[Path, option("--vectors", "PATH", "What isoglot encode wrote, or word vectors as .vec.")],
     out: VectorsOut,
     layer: Annotated[
         int | None, typer.Option("--layer", min=0, help="The layer to map. Default: the one the map is of.")
@@ -642,25 +591,24 @@ class NewSpaceOptions:
     SECTION: ClassVar[str] = INPUT
     to: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--to",
-            metavar="MODEL",
+            "MODEL",
+            f"The new model. {MODEL} Or a file of its vectors, those of the first rows of OLD in their order.",
             callback=open_run,
-            help=f"The new model. {MODEL} Or a file of its vectors, those of the first rows of OLD in their order.",
         ),
     ] = None
     text: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="FILE",
-            help="A sample of the documents: line 1 is the document of the first row of OLD, and so on; blank lines "
+            "FILE",
+            "A sample of the documents: line 1 is the document of the first row of OLD, and so on; blank lines "
             "are left out. Or a .tsv with a row number, from 0, and a text on each line.",
         ),
     ] = None
     mapping: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="FILE", help="A map.safetensors of an earlier run, instead of --to and --text."),
+        Path | None, option("--map", "FILE", "A map.safetensors of an earlier run, instead of --to and --text.")
     ] = None
 
     def check(self) -> None:
@@ -679,24 +627,17 @@ class NewSpaceOptions:
 def migrate(
     *,
     old: Annotated[
-        Path,
-        typer.Argument(metavar="OLD", help="Old vectors: .npy, .safetensors, .parquet or a flat FAISS index."),
+        Path, typer.Argument(metavar="OLD", help="Old vectors: .npy, .safetensors, .parquet or a flat FAISS index.")
     ],
     new: NewSpaceOptions,
-    column: Annotated[
-        str | None, typer.Option("--column", metavar="NAME", help="The tensor or column of OLD, if it has several.")
-    ] = None,
+    column: Annotated[str | None, option("--column", "NAME", "The tensor or column of OLD, if it has several.")] = None,
     format: Annotated[  # noqa: A002 - what the user types
         Literal["npy", "safetensors", "parquet", "faiss"] | None,
         typer.Option("--format", rich_help_panel=OUTPUT, help="Format of the new vectors. Default: that of OLD."),
     ] = None,
     pool: SentencePoolOfModel = None,
     settings: Settings = None,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Map an index of old vectors to a new model's space, without encoding its documents again.
 
@@ -713,10 +654,10 @@ def migrate(
     from isoglot.represent.matrix_files import open_matrix
 
     new.check()
-    config = build_config(MigrationConfig, values={"seed": seed}, settings=settings or ())
+    config = build_config(MigrationConfig, values={"seed": run.seed}, settings=settings or ())
     index = open_matrix(old, column)
     is_model = new.text is not None
-    encoder = load_encoder(str(new.to), device=device) if is_model else None
+    encoder = load_encoder(str(new.to), device=run.device) if is_model else None
 
     def work(folder: Path | None) -> Rendering:
         source = new.mapping or str(new.to)
@@ -730,7 +671,7 @@ def migrate(
                 is_map=new.mapping is not None,
                 pool=pool,
                 format=format,
-                progress=output.progress,
+                progress=run.progress,
             )
         )
 
@@ -740,7 +681,7 @@ def migrate(
         *([] if is_model or new.to is None else [Path(new.to)]),
     ]
     where = None if encoder is None else str(encoder.device)
-    publish(output, out, work, name="migration.json", inputs=inputs, seed=seed, device=where, config=config)
+    publish(run, run.out, work, name="migration.json", inputs=inputs, seed=run.seed, device=where, config=config)
 
 
 # --- bitext ---
@@ -753,12 +694,7 @@ def links(
     segment: Segment = None,
     gold: Annotated[
         Path | None,
-        typer.Option(
-            "--gold",
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="Links to score on (Pharaoh; 1?2: possible), a line a pair.",
-        ),
+        option("--gold", "FILE", "Links to score on (Pharaoh; 1?2: possible), a line a pair.", rich_help_panel=INPUT),
     ] = None,
     aligner: Aligner = None,
     method: Annotated[
@@ -770,11 +706,7 @@ def links(
     ] = None,
     encoder: EncoderLinkOptions,
     settings: Settings = None,
-    out: Out,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Find which word translates which in bitext, and link the words of every pair.
 
@@ -790,40 +722,42 @@ def links(
 
     encoder.check(aligner, settings)
     config = encoder.config(settings) if aligner is None else None
-    given = bitext.source(segment=segment, gold=gold, seed=seed)
+    given = bitext.source(segment=segment, gold=gold, seed=run.seed)
     if not given.files:
         remedy = "leave it out: they have their own, and are scored on it"
         refuse_beside({"--gold": gold, "--dev-gold": encoder.dev_gold}, "built-in sentences", remedy=remedy)
     dev = encoder.dev(given)
     read = [*given.paths, *([] if dev is None else dev.paths), *([] if aligner is None else [aligner_path(aligner)])]
-    refuse_overwriting([*link_files(out, given.languages), out / LAYERS, out / PAGE], read)
-    known = open_aligner(aligner, given.languages, model=encoder.model, device=device)
+    refuse_overwriting([*link_files(run.out, given.languages), run.out / LAYERS, run.out / PAGE], read)
+    known = open_aligner(aligner, given.languages, model=encoder.model, device=run.device)
     if known is None and encoder.model is None:
-        _warn_slow(output)
+        _warn_slow(run)
     with (
-        recorded(out, read, seed=seed, config=config if known is None else known.config, device="cpu") as run,
-        TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch,
+        recorded(
+            run.out, read, seed=run.seed, config=config if known is None else known.config, device="cpu"
+        ) as record,
+        TemporaryDirectory(dir=record.folder, prefix=".vectors-") as scratch,
     ):
         found = link_bitext(
             given,
             config,
             encoder=encoder.model,
-            device=device,
+            device=run.device,
             aligner=known,
             dev=dev,
             method=method,
             allow_leak=encoder.allow_leak,
             scratch=Path(scratch),
-            progress=output.progress,
+            progress=run.progress,
         )
-        run.device, run.config = found.aligner.device, {**(run.config or {}), **found.aligner.origin()}
-        found.save(run.folder)
+        record.device, record.config = found.aligner.device, {**(record.config or {}), **found.aligner.origin()}
+        found.save(record.folder)
         if found.choice is not None:
             facts = (f"model {encoder.model}", *page_facts())
-            link_layers_page(found.choice, given.languages, facts=facts).write(run.folder)
-    output.result({"out": str(out), **found.facts()}, links_shown(found))
-    figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {out / PAGE}\n"
-    output.say(f"{figure}Links, words and metrics in {out}")
+            link_layers_page(found.choice, given.languages, facts=facts).write(record.folder)
+    run.result({"out": str(run.out), **found.facts()}, links_shown(found))
+    figure = "" if found.choice is None else f"{choice_in_words(found.choice)} The figure is in {run.out / PAGE}\n"
+    run.say(f"{figure}Links, words and metrics in {run.out}")
 
 
 @verb(app, "dictionary", example="align dictionary --parallel en=en.txt --parallel fr=fr.txt --out words/")
@@ -908,9 +842,9 @@ def _encoder_or_vectors(name: str, device: str) -> EncoderLike | Vectors:
 
 def _need(options: Mapping[str, object], missing: str, remedy: str) -> None:
     """Refuse options that have no effect without another."""
-    for option, value in options.items():
+    for name, value in options.items():
         if value:
-            raise ConfigError(f"{option} without {missing}", remedy=remedy, code="config.missing-option")
+            raise ConfigError(f"{name} without {missing}", remedy=remedy, code="config.missing-option")
 
 
 def _same_order(option: str, found: Sequence[str], languages: tuple[str, str]) -> None:
@@ -950,11 +884,9 @@ def _warn_slow(output: Output) -> None:
 def _run(
     work: Callable[[Sides, Path], Alignment],
     models: tuple[str, str | None],
-    out: Path,
     config: AlignConfig,
     inputs: Sequence[Path],
-    device: str,
-    output: Output,
+    run: ModelRunTo,
     *,
     load: Callable[[str, str], Any] = _encoder,
 ) -> None:
@@ -965,20 +897,18 @@ def _run(
     from isoglot.report.alignment import alignment_page, alignment_table, finding, remarks, searched
 
     first, second = models[0], models[1] or models[0]
-    with recorded(out, inputs, seed=config.seed, config=config, device=str(choose_device(device))) as run:
-        source = load(first, device)
-        target = source if second == first else load(second, device)
-        with TemporaryDirectory(dir=run.folder, prefix=".vectors-") as scratch:
+    device = str(choose_device(run.device))
+    with recorded(run.out, inputs, seed=config.seed, config=config, device=device) as record:
+        source = load(first, run.device)
+        target = source if second == first else load(second, run.device)
+        with TemporaryDirectory(dir=record.folder, prefix=".vectors-") as scratch:
             result = work((source, target), Path(scratch))
         checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
         facts = (f"source {first}, target {second}", *checked, *page_facts())
-        alignment_page(result, facts=facts).write(run.folder)
-        if run.config is not None and "linked_by" in result.facts:
-            run.config["linked_by"] = result.facts["linked_by"]
-        result.save(run.folder)
-    output.result({"out": str(out), **result.as_dict()}, alignment_table(result))
-    for line in remarks(result):
-        output.say(line)
-    output.say(
-        f"{finding(result)}\nLooked for: {searched(result)}\nMaps and metrics in {out}, the figure in {out / PAGE}"
-    )
+        alignment_page(result, facts=facts).write(record.folder)
+        if record.config is not None and "linked_by" in result.facts:
+            record.config["linked_by"] = result.facts["linked_by"]
+        result.save(record.folder)
+    run.result({"out": str(run.out), **result.as_dict()}, alignment_table(result))
+    where = f"Maps and metrics in {run.out}, the figure in {run.out / PAGE}"
+    run.say("\n".join([*remarks(result), finding(result), f"Looked for: {searched(result)}", where]))

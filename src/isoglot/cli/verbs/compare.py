@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 from typer.core import TyperGroup
 
-from isoglot.cli.inputs import Langs, read_sets, two_langs
+from isoglot.cli.inputs import Langs, option, read_sets, two_langs
 from isoglot.cli.options import (
     INPUT,
     MODEL,
     Device,
     LayerList,
+    ModelRun,
     OptionalOut,
     Seed,
     SentencePool,
     Settings,
-    Weights,
     open_run,
     parse_layers,
+    sentence_count,
     verb,
 )
 from isoglot.cli.output import Output
@@ -65,28 +66,19 @@ class Sentences:
     SECTION: ClassVar[str] = INPUT
     parallel: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--parallel",
-            metavar="LANG=FILE",
-            help="Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
+            "LANG=FILE",
+            "Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
         ),
     ] = None
     langs: Langs = None
     sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=4,
-            max=1_000_000,
-            help="The first N. Default: 500 built-in ones, or all of files.",
-        ),
+        int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.", least=4, most=1_000_000)
     ] = None
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            "--measure", metavar="NAME", help="paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated."
-        ),
+        option("--measure", "NAME", "paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated."),
     ] = None
 
     def read(self, default: Sequence[str]) -> tuple[list[str], list[SentencePair], tuple[str, str] | None]:
@@ -148,26 +140,15 @@ def models(
     ] = "random",
     ceiling: Annotated[
         str | None,
-        typer.Option(
-            "--ceiling",
-            metavar="MODEL",
-            callback=open_run,
-            help="MODEL_A trained from another seed, as the other reference.",
-        ),
+        option("--ceiling", "MODEL", "MODEL_A trained from another seed, as the other reference.", callback=open_run),
     ] = None,
-    without_top: Annotated[
-        int, typer.Option("--without-top", metavar="K", min=0, help="Also without the K top components; 0: not.")
-    ] = 1,
+    without_top: Annotated[int, option("--without-top", "K", "Also without the K top components; 0: not.", min=0)] = 1,
     rows: Annotated[
         int, typer.Option("--rows", min=4, max=10_000, help="Sentences for nulls and intervals; of more, a sample.")
     ] = 2000,
     draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings of each null.")] = 200,
     pool: SentencePool = "mean",
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRun,
 ) -> None:
     """Compare two encoders, or two languages in one, on sentences that say the same.
 
@@ -183,12 +164,12 @@ def models(
     measures, given, named = sentences.read(DEFAULT_MEASURES)
     numbers = parse_layers(layers)
     first, second = one or EMBEDDED, other or one or EMBEDDED
-    encoder = load_encoder(first, device=device)
-    partner = encoder if second == first else load_encoder(second, device=device)
-    twin = None if ceiling is None else load_encoder(ceiling, device=device)
-    languages, pairs = sentences.pairs(given, named, (encoder, partner), seed)
+    encoder = load_encoder(first, device=run.device)
+    partner = encoder if second == first else load_encoder(second, device=run.device)
+    twin = None if ceiling is None else load_encoder(ceiling, device=run.device)
+    languages, pairs = sentences.pairs(given, named, (encoder, partner), run.seed)
     config = CompareConfig(
-        measures=measures, layers=numbers, top=without_top, rows=rows, draws=draws, pool=pool, seed=seed
+        measures=measures, layers=numbers, top=without_top, rows=rows, draws=draws, pool=pool, seed=run.seed
     )
 
     def work(_: Path | None) -> Rendering:
@@ -199,15 +180,15 @@ def models(
             languages,
             config,
             names=(first, second),
-            floor=random_encoder_like(partner, seed=seed) if floor == "random" else None,
+            floor=random_encoder_like(partner, seed=run.seed) if floor == "random" else None,
             ceiling=twin,
             ceiling_name=ceiling or "",
-            progress=output.progress,
+            progress=run.progress,
         )
         return comparison_result(found)
 
     inputs, where = files_of(sentences.parallel), str(encoder.device)
-    publish(output, out, work, name="compare.json", inputs=inputs, seed=seed, device=where)
+    publish(run, run.out, work, name="compare.json", inputs=inputs, seed=run.seed, device=where)
 
 
 @verb(app, "grid", example="compare grid figure7.toml --out grid/")

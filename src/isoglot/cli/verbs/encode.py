@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.inputs import parse_pairs
+from isoglot.cli.inputs import option, parse_pairs
 from isoglot.cli.options import POOLS, Device, LayerList, ModelArgument, VectorsOut, Weights, parse_layers
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError, shown
@@ -26,12 +26,10 @@ def encode(
     out: VectorsOut,
     model: ModelArgument = "isoglot-mini",
     text: Annotated[
-        Path | None,
-        typer.Option("--text", metavar="FILE", help="One sentence per line; for words, with blanks between them."),
+        Path | None, option("--text", "FILE", "One sentence per line; for words, with blanks between them.")
     ] = None,
     lang: Annotated[
-        str | None,
-        typer.Option("--lang", metavar="LANG", help="The language, where the encoder has parts or ids for each."),
+        str | None, option("--lang", "LANG", "The language, where the encoder has parts or ids for each.")
     ] = None,
     layers: LayerList = "all",
     pool: Annotated[
@@ -59,14 +57,11 @@ def encode(
         ),
     ] = None,
     words: Annotated[
-        Path | None,
-        typer.Option("--words", metavar="FILE", help="For --pool types or embeddings: words, one per line, or a .vec."),
+        Path | None, option("--words", "FILE", "For --pool types or embeddings: words, one per line, or a .vec.")
     ] = None,
     dictionary: Annotated[
         list[str] | None,
-        typer.Option(
-            "--dictionary", metavar="FROM-TO=FILE", help="For --pool embeddings: only words of --lang that this has."
-        ),
+        option("--dictionary", "FROM-TO=FILE", "For --pool embeddings: only words of --lang that this has."),
     ] = None,
     length: Annotated[
         int | None, typer.Option("--length", min=3, help="Maximum tokens of a sentence. Default: the encoder's.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from isoglot.cli.inputs import option
 from isoglot.cli.options import ModelArgument, Weights
 from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
@@ -29,18 +30,14 @@ def export(
         ),
     ] = "hf",
     lang: Annotated[
-        str | None,
-        typer.Option("--lang", metavar="LANG", help="hf: whose view, where languages have private parts or ids."),
+        str | None, option("--lang", "LANG", "hf: whose view, where languages have private parts or ids.")
     ] = None,
     means: Annotated[
-        Path | None,
-        typer.Option("--means", metavar="DIR", help="packed: means from isoglot steer fit, to go with it."),
+        Path | None, option("--means", "DIR", "packed: means from isoglot steer fit, to go with it.")
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(
-            "--step", metavar="NUMBER", help="packed: quantization step as a share of a row's spread. Default: 0.1."
-        ),
+        option("--step", "NUMBER", "packed: quantization step as a share of a row's spread. Default: 0.1."),
     ] = None,
     weights: Weights = "best",
     output: Output,
@@ -55,10 +52,10 @@ def export(
     from isoglot.model.load import load_native_encoder
 
     other = "packed" if layout == "hf" else "hf"
-    for option, value in {"--means": means, "--step": step, "--lang": lang}.items():
-        if value is not None and (option == "--lang") != (layout == "hf"):
+    for name, value in {"--means": means, "--step": step, "--lang": lang}.items():
+        if value is not None and (name == "--lang") != (layout == "hf"):
             remedy = f"leave it out, or add --format {other}"
-            raise ConfigError(f"{option} is for --format {other}", remedy, "conflicting-options")
+            raise ConfigError(f"{name} is for --format {other}", remedy, "conflicting-options")
     encoder = load_native_encoder(model, device="cpu")
     if layout == "hf":
         _to_hf(output, encoder, folder, lang)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.inputs import parse_named
+from isoglot.cli.inputs import option, parse_named
 from isoglot.cli.options import Out, Seed, Settings, verb
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded
@@ -26,9 +26,7 @@ app = typer.Typer(
     help="Five built-in languages that share one world: list, sample and export them.", no_args_is_help=True
 )
 
-Languages = Annotated[
-    str, typer.Option("--langs", metavar="CODES", help="Built-in languages, with commas between: en,fr,de,ru,zh.")
-]
+Languages = Annotated[str, option("--langs", "CODES", "Built-in languages, with commas between: en,fr,de,ru,zh.")]
 Register = Literal["both", "encyclopaedic", "conversational"]
 RegisterOption = Annotated[Register, typer.Option("--register", help="The register: third person, or I and you.")]
 
@@ -86,10 +84,7 @@ def export(
         int, typer.Option("--sentences", min=1, max=10_000_000, help="Sentences of running text a language.")
     ] = 100_000,
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", metavar="PART", help="text, parallel, dictionary, treebank, ner or nli. May be repeated."
-        ),
+        list[str] | None, option("--only", "PART", "text, parallel, dictionary, treebank, ner or nli. May be repeated.")
     ] = None,
     register: RegisterOption = "both",
     settings: Settings = None,
@@ -117,10 +112,7 @@ def export(
 @verb(app, "twin", example="languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
 def twin(
     *,
-    text: Annotated[
-        list[str],
-        typer.Option("--text", metavar="LANG=PATH", help="Text to make the twin of. May be repeated."),
-    ],
+    text: Annotated[list[str], option("--text", "LANG=PATH", "Text to make the twin of. May be repeated.")],
     out: Out,
     kind: Annotated[
         Literal["shift", "order", "frequency"],
@@ -181,7 +173,7 @@ def interlinear(row: Sequence[Sentence]) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    from isoglot.languages.gloss import clauses_by_unit, word_glosses
+    from isoglot.languages.sentence import clauses_by_unit, word_glosses
 
     meaning = row[0].meaning
     clauses = set(clauses_by_unit(meaning))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from isoglot.cli.inputs import TrainingText, is_path, one_each, parse_named, parse_pairs
+from isoglot.cli.inputs import TrainingText, is_path, one_each, option, parse_named, parse_pairs
 from isoglot.cli.options import INPUT, MODEL, Device, OptionalOut, Seed, Settings, Weights, open_run
 from isoglot.cli.output import Output, listing
 from isoglot.core.errors import ConfigError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.new_language.training import Added
+    from isoglot.pretrain.new_language import Added
     from isoglot.pretrain.train import Pretrained, Stop
 
 EXAMPLE = (
@@ -35,26 +35,21 @@ class NewLanguage:
 
     SECTION: ClassVar[str] = "New language"
     add_language: Annotated[
-        str | None,
-        typer.Option("--add-language", metavar="LANG", help="Add a language to an encoder, instead of a new encoder."),
+        str | None, option("--add-language", "LANG", "Add a language to an encoder, instead of a new encoder.")
     ] = None
-    model: Annotated[
-        str | None, typer.Option("--model", metavar="MODEL", callback=open_run, help=f"The encoder. {MODEL}")
-    ] = None
+    model: Annotated[str | None, option("--model", "MODEL", f"The encoder. {MODEL}", callback=open_run)] = None
     texts: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="LANG=PATH",
-            help="Its text. Text of other languages is trained too, once all weights are. May be repeated.",
+            "LANG=PATH",
+            "Its text. Text of other languages is trained too, once all weights are. May be repeated.",
         ),
     ] = None
     held_out: Annotated[
         list[str] | None,
-        typer.Option(
-            "--held-out",
-            metavar="LANG=PATH",
-            help="Text of languages whose loss is watched and not trained on. May be repeated.",
+        option(
+            "--held-out", "LANG=PATH", "Text of languages whose loss is watched and not trained on. May be repeated."
         ),
     ] = None
 
@@ -66,7 +61,7 @@ class NewLanguage:
         """
         from isoglot.align.new_rows import aligned_rows
         from isoglot.model.load import load_native_encoder
-        from isoglot.pretrain.new_language.training import add_language, add_language_config
+        from isoglot.pretrain.new_language import add_language, add_language_config
 
         if self.model is None:
             raise ConfigError("--model is missing", "name the encoder to add the language to", "missing-option")
@@ -90,39 +85,31 @@ def pretrain(
     weights: Weights = "best",
     out: OptionalOut = None,
     budget: Annotated[
-        str | None,
-        typer.Option("--budget", metavar="AMOUNT", help="8m, 2000steps or 400Mtokens. Default: the recipe's."),
+        str | None, option("--budget", "AMOUNT", "8m, 2000steps or 400Mtokens. Default: the recipe's.")
     ] = None,
     plan: Annotated[
-        str | None,
-        typer.Option("--plan", metavar="PLAN", help="Parts private to each language: sep-emb, or emb,pos,1-3,softmax."),
+        str | None, option("--plan", "PLAN", "Parts private to each language: sep-emb, or emb,pos,1-3,softmax.")
     ] = None,
     dictionary: Annotated[
         list[str] | None,
-        typer.Option(
-            "--dictionary",
-            metavar="FROM-TO=PATH",
-            rich_help_panel=INPUT,
-            help="Dictionary for code-switching. May be repeated.",
+        option(
+            "--dictionary", "FROM-TO=PATH", "Dictionary for code-switching. May be repeated.", rich_help_panel=INPUT
         ),
     ] = None,
     parallel: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--parallel",
-            metavar="LANG=PATH",
+            "LANG=PATH",
+            "Parallel sentences line by line, for TLM. May be repeated.",
             rich_help_panel=INPUT,
-            help="Parallel sentences line by line, for TLM. May be repeated.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     stop_after: Annotated[
-        str | None,
-        typer.Option("--stop-after", metavar="TIME", help="Stop with a checkpoint after 9m or 2h; resume later."),
+        str | None, option("--stop-after", "TIME", "Stop with a checkpoint after 9m or 2h; resume later.")
     ] = None,
-    draw: Annotated[
-        Path | None, typer.Option("--draw", metavar="FILE", help="Only draw the sharing plan as SVG, and stop.")
-    ] = None,
+    draw: Annotated[Path | None, option("--draw", "FILE", "Only draw the sharing plan as SVG, and stop.")] = None,
     list_recipes: Annotated[bool, typer.Option("--list", help="List the recipes and stop.")] = False,
     settings: Settings = None,
     device: Device = "auto",

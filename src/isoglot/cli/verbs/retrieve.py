@@ -16,6 +16,7 @@ from isoglot.cli.inputs import (
     is_path,
     load_change,
     map_provenance,
+    option,
     parse_estimates,
     parse_langs,
     parse_named,
@@ -25,21 +26,18 @@ from isoglot.cli.inputs import (
 from isoglot.cli.options import (
     INPUT,
     MODEL,
-    OUTPUT,
-    Device,
     KnownWordOptions,
     LayerList,
-    OptionalOut,
-    Seed,
+    ModelRun,
     SentencePoolOfModel,
-    Weights,
     open_run,
     open_runs,
     parse_layers,
     refuse_beside,
+    sentence_count,
     verb,
 )
-from isoglot.cli.output import Output, page_facts
+from isoglot.cli.output import page_facts
 from isoglot.cli.run_files import files_of, recorded
 from isoglot.core.errors import ConfigError
 
@@ -68,33 +66,19 @@ Models = Annotated[
         help=f"{MODEL} Or static vectors. Several are scored on the words that each has. Default: {EMBEDDED}.",
     ),
 ]
-Count = Annotated[
-    int | None,
-    typer.Option(
-        "--sentences",
-        metavar="N",
-        min=1,
-        rich_help_panel=INPUT,
-        help="The first N. Default: 500 built-in ones, or all of files.",
-    ),
-]
+Count = Annotated[int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.")]
 Dictionary = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--dictionary",
-        metavar="FROM-TO=FILE",
+        "FROM-TO=FILE",
+        "Right pairs; for vectors one file alone. May be repeated.",
         rich_help_panel=INPUT,
-        help="Right pairs; for vectors one file alone. May be repeated.",
     ),
 ]
 Shards = Annotated[
     list[str] | None,
-    typer.Option(
-        "--shards",
-        metavar="LANG=DIR",
-        rich_help_panel=INPUT,
-        help="What the model learned from, to find words it was given.",
-    ),
+    option("--shards", "LANG=DIR", "What the model learned from, to find words it was given.", rich_help_panel=INPUT),
 ]
 
 
@@ -105,18 +89,11 @@ class VectorOptions:
     SECTION: ClassVar[str] = INPUT
     source: Annotated[
         Path | None,
-        typer.Option(
-            "--source", metavar="FILE", help="Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."
-        ),
+        option("--source", "FILE", "Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder."),
     ] = None
-    target: Annotated[Path | None, typer.Option("--target", metavar="FILE", help="The vectors of the other side.")] = (
-        None
-    )
+    target: Annotated[Path | None, option("--target", "FILE", "The vectors of the other side.")] = None
     mapping: Annotated[
-        Path | None,
-        typer.Option(
-            "--map", metavar="PATH", help="What takes the source's vectors to the target's: a map, or one a layer."
-        ),
+        Path | None, option("--map", "PATH", "What takes the source's vectors to the target's: a map, or one a layer.")
     ] = None
 
     def files(self, of_model: Mapping[str, object]) -> tuple[Path, Path] | None:
@@ -136,30 +113,21 @@ class SearchOptions:
     SECTION: ClassVar[str] = "Search"
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--method",
-            metavar="NAME",
-            help="cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and "
-            "csls.",
+            "NAME",
+            "cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and csls.",
         ),
     ] = None
     center: Annotated[
         list[str] | None,
-        typer.Option(
-            "--center",
-            metavar="NAME",
-            help="none: vectors as they are; mean: each language's mean removed. Default: both.",
-        ),
+        option("--center", "NAME", "none: vectors as they are; mean: each language's mean removed. Default: both."),
     ] = None
     neighborhood: Annotated[
-        int,
-        typer.Option("--neighborhood", metavar="K", min=1, help="Neighbors that csls and the margins average over."),
+        int, option("--neighborhood", "K", "Neighbors that csls and the margins average over.", min=1)
     ] = 10
     resamples: Annotated[
-        int,
-        typer.Option(
-            "--resamples", metavar="N", min=1, max=1_000_000, help="Bootstrap samples behind each 95 % interval."
-        ),
+        int, option("--resamples", "N", "Bootstrap samples behind each 95 % interval.", min=1, max=1_000_000)
     ] = 1000
 
     def config(self, **values: Any) -> RetrievalConfig:  # noqa: ANN401 - fields of the config
@@ -177,8 +145,7 @@ class LookupOptions:
 
     SECTION: ClassVar[str] = "Words"
     text: Annotated[
-        list[str] | None,
-        typer.Option("--text", metavar="LANG=FILE", help="Where the model meets the words. May be repeated."),
+        list[str] | None, option("--text", "LANG=FILE", "Where the model meets the words. May be repeated.")
     ] = None
     words_as: Annotated[
         Literal["contexts", "embeddings"],
@@ -190,12 +157,12 @@ class LookupOptions:
     ] = "contexts"
     vocabulary: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--vocabulary",
-            metavar="N",
-            min=1,
-            help="A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
+            "N",
+            "A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of "
             "--text, 200,000 of one subword.",
+            min=1,
         ),
     ] = None
     case: Annotated[
@@ -204,12 +171,8 @@ class LookupOptions:
             "--case", help="How words of --text are compared: auto is lower where the dictionary has no capitals."
         ),
     ] = "auto"
-    contexts: Annotated[
-        int | None, typer.Option("--contexts", metavar="N", min=1, help="Sentences of a word that count at most.")
-    ] = None
-    rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", min=1, help="The first N lines or rows of each file.")
-    ] = None
+    contexts: Annotated[int | None, option("--contexts", "N", "Sentences of a word that count at most.", min=1)] = None
+    rows: Annotated[int | None, option("--rows", "N", "The first N lines or rows of each file.", min=1)] = None
 
     def lookup(self, layers: Literal["all"] | list[int]) -> WordLookup:
         """The lookup of a library call; options without effect are refused."""
@@ -238,20 +201,17 @@ class LookupOptions:
         return {**given, **self.of_text()}
 
 
-@dataclass(frozen=True)
-class ResultOptions:
-    """What is written."""
+@dataclass(frozen=True, kw_only=True)
+class RetrievalRun(ModelRun):
+    """The run, and what is written."""
 
-    SECTION: ClassVar[str] = OUTPUT
     pairs: Annotated[
         Literal["best", "all", "none"],
         typer.Option("--pairs", help="Which predictions go to pairs.tsv: the best layer's and method's, all, or none."),
     ] = "best"
     figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Draw P@1 by layer: .svg, .pdf, .png, .html or .json."),
+        Path | None, option("--figure", "FILE", "Draw P@1 by layer: .svg, .pdf, .png, .html or .json.")
     ] = None
-    out: OptionalOut = None
 
 
 @verb(
@@ -280,11 +240,7 @@ def sentences(
     ] = "gold",
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
-    results: ResultOptions,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Look for the translation of every sentence, in every layer, in both directions.
 
@@ -307,8 +263,8 @@ def sentences(
         refuse_beside(beside, "--means-from of other text", remedy="take --means-from folds or own")
     if candidates == "mixed":
         refuse_beside({"--source": files, "--map": vectors.mapping}, "--candidates mixed", remedy="give a MODEL alone")
-    config = search.config(estimates=asked.estimates, seed=seed)
-    shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": output.progress}
+    config = search.config(estimates=asked.estimates, seed=run.seed)
+    shared: dict[str, Any] = {"layers": parse_layers(layers), "progress": run.progress}
 
     def find(**options: Any) -> Retrieval | MixedRetrieval:  # noqa: ANN401 - change and device
         from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set, builtin_sets
@@ -319,10 +275,10 @@ def sentences(
         if files is not None:
             return retrieve_rows(files[0], files[1], config, limit=count, **options, **shared)
         sets = read_sets(parallel, langs, count) if parallel else []
-        encoder = load_encoder(model or EMBEDDED, device=device)
+        encoder = load_encoder(model or EMBEDDED, device=run.device)
         if not sets and candidates == "mixed":
-            sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count or SENTENCES, seed=seed)]
-        sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=seed)
+            sets = [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count or SENTENCES, seed=run.seed)]
+        sets = sets or builtin_sets(encoder, parse_langs(langs), count or SENTENCES, seed=run.seed)
         shared["pool"] = sentence_pool(encoder, pool)
         others = asked.others(encoder, dict.fromkeys(code for one in sets for code in one.sentences), **shared)
         shared.update(others=others, name=model or EMBEDDED)
@@ -331,7 +287,7 @@ def sentences(
         return retrieve_sentences(encoder, sets, config, **options, **shared)
 
     read = [*files_of(parallel), *asked.files, vectors.source, vectors.target, vectors.mapping]
-    _run(find, read, vectors.mapping, results, seed, device, output)
+    _run(find, read, vectors.mapping, run)
 
 
 @verb(app, "words", example="retrieve words --source en.vec --target fr.vec --dictionary en-fr.txt --map map/")
@@ -354,11 +310,7 @@ def words(
         ),
     ] = "all",
     known: KnownWordOptions,
-    results: ResultOptions,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Look for the translation of every word of a dictionary, in both directions.
 
@@ -376,8 +328,8 @@ def words(
     chosen = lookup.lookup(parse_layers(layers))
     if len(model or ()) > 1:
         refuse_beside({"--map": vectors.mapping}, "several models", remedy="give one MODEL")
-    config = search.config(candidates=candidates, estimates=OWN, seed=seed)
-    shared: dict[str, Any] = {"known_words": known.policy(), "progress": output.progress}
+    config = search.config(candidates=candidates, estimates=OWN, seed=run.seed)
+    shared: dict[str, Any] = {"known_words": known.policy(), "progress": run.progress}
 
     def find(**options: Any) -> Retrieval:  # noqa: ANN401 - change and device
         from isoglot.model import load_encoder
@@ -396,7 +348,7 @@ def words(
         paths = parse_pairs(dictionary)
         rows = {pair: [entry for path in each for entry in read_dictionary(path)] for pair, each in paths.items()}
         texts = parse_named(lookup.text, "--text") if lookup.text else {}
-        encoders = {name: load_encoder(name, device=device) for name in model or [EMBEDDED]}
+        encoders = {name: load_encoder(name, device=run.device) for name in model or [EMBEDDED]}
         folders = [folder for each in parse_named(shards, "--shards").values() for folder in each] if shards else []
         opened = [Shards.open(folder, check="sizes") for folder in folders]
         shared["training"] = training_provenance([], opened, [map_provenance(vectors.mapping)])
@@ -404,7 +356,7 @@ def words(
         return retrieve_words(encoders, rows, texts, config, chosen, **options, **shared)
 
     read = [*files_of(dictionary), *files_of(lookup.text), vectors.source, vectors.target, vectors.mapping]
-    _run(find, read, vectors.mapping, results, seed, device, output)
+    _run(find, read, vectors.mapping, run)
 
 
 def _one_dictionary(values: list[str]) -> tuple[Path, str | None]:
@@ -421,10 +373,7 @@ def _run(
     find: Callable[..., Retrieval | MixedRetrieval],
     read: Iterable[Path | None],
     mapping: Path | None,
-    results: ResultOptions,
-    seed: int,
-    device: str,
-    output: Output,
+    run: RetrievalRun,
 ) -> None:
     """Find, write what was found with a record of the run, and show it."""
     from isoglot.core.devices import choose_device
@@ -433,25 +382,25 @@ def _run(
     from isoglot.report.retrieval import retrieval_figure, retrieval_page, retrieval_table
     from isoglot.retrieve import MixedRetrieval
 
-    place, out, figure = choose_device(device), results.out, results.figure
+    device, figure = choose_device(run.device), run.figure
     inputs = [path for path in read if path is not None and path.is_file()]
-    with recorded(out, inputs, seed=seed, device=str(place)) as run:
-        found = find(change=load_change(mapping), device=place)
-        files = [] if run is None else found.save(run.folder, results.pairs)
-        if run is not None:
+    with recorded(run.out, inputs, seed=run.seed, device=str(device)) as record:
+        found = find(change=load_change(mapping), device=device)
+        files = [] if record is None else found.save(record.folder, run.pairs)
+        if record is not None:
             if isinstance(found, MixedRetrieval):
                 page = mixed_page(found, facts=page_facts())
             else:
                 page = retrieval_page(found.pairs, remarks=found.remarks, facts=page_facts())
-            files.append(page.write(run.folder)[0])
+            files.append(page.write(record.folder)[0])
         if figure is not None:
-            files.append(figure if run is None else run.place(figure))
+            files.append(figure if record is None else record.place(figure))
             drawn = mixed_figure(found) if isinstance(found, MixedRetrieval) else retrieval_figure(found.pairs)
             save_figure(drawn.titled(), files[-1])
-            if run is not None:
-                run.add_output(files[-1])
-    files = files if run is None else [run.shown(path) for path in files]
+            if record is not None:
+                record.add_output(files[-1])
+    files = files if record is None else [record.shown(path) for path in files]
     table = mixed_table(found) if isinstance(found, MixedRetrieval) else retrieval_table(found.pairs, found.remarks)
-    output.result(found.as_dict() | {"files": [str(path) for path in files]}, table)
+    run.result(found.as_dict() | {"files": [str(path) for path in files]}, table)
     if files:
-        output.say("Written: " + ", ".join(str(path) for path in files))
+        run.say("Written: " + ", ".join(str(path) for path in files))

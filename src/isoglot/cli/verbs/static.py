@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.inputs import TrainingText
+from isoglot.cli.inputs import TrainingText, option
 from isoglot.cli.options import FileOut, Out, Seed, Settings, verb
 from isoglot.cli.output import Output, listing
 
@@ -35,12 +35,10 @@ def train(
         int | None, typer.Option("--epochs", min=1, max=100_000, help="Number of epochs [GloVe 50, others 5].")
     ] = None,
     window: Annotated[
-        int | None,
-        typer.Option("--window", min=1, max=255, help="Context window on each side [GloVe 10, others 5]."),
+        int | None, typer.Option("--window", min=1, max=255, help="Context window on each side [GloVe 10, others 5].")
     ] = None,
     workers: Annotated[
-        int,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Threads. GloVe's result does not depend on them."),
+        int, option("--workers", "N", "Threads. GloVe's result does not depend on them.", min=1, max=256)
     ] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     settings: Settings = None,
@@ -85,14 +83,12 @@ def vectors(
     ],
     out: FileOut,
     words: Annotated[
-        Path | None,
-        typer.Option("--words", metavar="FILE", help="Words, one per line. Default: all that the model has."),
+        Path | None, option("--words", "FILE", "Words, one per line. Default: all that the model has.")
     ] = None,
-    lang: Annotated[str | None, typer.Option("--lang", metavar="LANG", help="The language of the words.")] = None,
-    first: Annotated[int | None, typer.Option("--first", metavar="N", min=1, help="Only the first N vectors.")] = None,
+    lang: Annotated[str | None, option("--lang", "LANG", "The language of the words.")] = None,
+    first: Annotated[int | None, option("--first", "N", "Only the first N vectors.", min=1)] = None,
     same_as: Annotated[
-        Path | None,
-        typer.Option("--same-as", metavar="FILE", help="Only words that this .vec has too: a fair comparison."),
+        Path | None, option("--same-as", "FILE", "Only words that this .vec has too: a fair comparison.")
     ] = None,
     output: Output,
 ) -> None:

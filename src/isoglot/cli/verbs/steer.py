@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, parse_pairs, read_sets
+from isoglot.cli.inputs import Langs, ParallelSets, option, parse_langs, parse_named, parse_pairs, read_sets
 from isoglot.cli.options import (
     INPUT,
     AllowLeak,
-    Device,
     LayerList,
     LeaveOutKnown,
     ModelArgument,
     ModelOption,
-    OptionalOut,
-    Out,
-    Seed,
-    Weights,
+    ModelRun,
+    ModelRunTo,
     parse_layers,
     refuse_both,
+    sentence_count,
     verb,
 )
-from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, publish
 from isoglot.core.errors import ConfigError, InputError
 
@@ -46,26 +43,20 @@ app = typer.Typer(
 )
 
 Means = Annotated[
-    Path | None,
-    typer.Option("--means", metavar="DIR", help="Folder written by isoglot steer fit. Default: the model's own means."),
+    Path | None, option("--means", "DIR", "Folder written by isoglot steer fit. Default: the model's own means.")
 ]
 LearnFrom = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--learn-from",
-        metavar="N",
+        "N",
+        "Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.",
         min=1,
-        help="Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.",
     ),
 ]
 Threshold = Annotated[
     int | None,
-    typer.Option(
-        "--threshold",
-        metavar="N",
-        min=1,
-        help="Minimum frequency of a token of a language. Default: by the size of its text.",
-    ),
+    option("--threshold", "N", "Minimum frequency of a token of a language. Default: by the size of its text.", min=1),
 ]
 ShiftKind = Annotated[
     Literal["mean", "norm-matched", "transport"],
@@ -76,8 +67,7 @@ ShiftKind = Annotated[
     ),
 ]
 SharedAlpha = Annotated[
-    float | None,
-    typer.Option("--shared-alpha", metavar="NUMBER", help="Another alpha for tokens that both languages have."),
+    float | None, option("--shared-alpha", "NUMBER", "Another alpha for tokens that both languages have.")
 ]
 Where = Annotated[
     Literal["all", "tokens"],
@@ -89,9 +79,7 @@ Preset = Annotated[
 ]
 Alphas = Annotated[
     list[float] | None,
-    typer.Option(
-        "--alpha", metavar="NUMBER", help="Length of the shift; 1 is from mean to mean, -1 away. May be repeated."
-    ),
+    option("--alpha", "NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated."),
 ]
 
 
@@ -132,10 +120,10 @@ class Scoring:
     ] = None
     dictionary: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--dictionary",
-            metavar="FROM-TO=FILE",
-            help="Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
+            "FROM-TO=FILE",
+            "Word translations that switched tokens are judged by; or the word builtin. May be repeated.",
         ),
     ] = None
     leave_out_known: LeaveOutKnown = False
@@ -174,25 +162,19 @@ class Scoring:
 @verb(app, "fit", example="steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
 def fit(
     *,
-    out: Out,
     model: ModelArgument = "isoglot-mini",
     text: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--text",
-            metavar="LANG=FILE",
-            help="Text of each language, one sentence per line. May be repeated. Default: built-in text.",
+            "LANG=FILE",
+            "Text of each language, one sentence per line. May be repeated. Default: built-in text.",
         ),
     ] = None,
     langs: Langs = None,
     sentences: Annotated[
         int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=1,
-            help="The first N of each language. Default: 2,000 built-in sentences, or 10,000 of files.",
-        ),
+        sentence_count("The first N of each language. Default: 2,000 built-in sentences, or 10,000 of files."),
     ] = None,
     layers: LayerList = "all",
     threshold: Threshold = None,
@@ -201,10 +183,7 @@ def fit(
         typer.Option("--special", help="Whether [CLS] and [SEP] count as tokens of a language. [default: preset]"),
     ] = None,
     preset: Preset = "default",
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRunTo,
 ) -> None:
     """Estimate the mean and covariance of each language's tokens in every layer, and find out which tokens it uses.
 
@@ -221,7 +200,7 @@ def fit(
         raise ConfigError("--langs chooses from the built-in text", remedy, "conflicting-options")
     numbers = parse_layers(layers)
     texts = first_sentences(parse_named(text), sentences or FILE_SENTENCES) if text else None
-    encoder = load_encoder(model, device=device)
+    encoder = load_encoder(model, device=run.device)
 
     def work(folder: Path | None) -> Rendering:
         known = fit_languages(
@@ -233,54 +212,42 @@ def fit(
             special=special or MEANS_SPECIAL[preset],
             threshold=threshold,
             name=model,
-            seed=seed,
-            progress=output.progress,
+            seed=run.seed,
+            progress=run.progress,
         )
         if folder is not None:
             known.save(folder)
         return fitted_result(known)
 
-    found = publish(output, out, work, model=model, inputs=files_of(text), seed=seed, device=str(encoder.device))
+    found = publish(run, run.out, work, model=model, inputs=files_of(text), seed=run.seed, device=str(encoder.device))
     first, other = [*found.value["languages"], "LANG"][:2]
-    output.say(f'\nNow: isoglot steer translate "…" --model {model} --means {out} --from {first} --to {other}')
+    run.say(f'\nNow: isoglot steer translate "…" --model {model} --means {run.out} --from {first} --to {other}')
 
 
 @verb(app, "translate", example=_TRANSLATE)
 def translate(
     *,
-    source: Annotated[str, typer.Option("--from", metavar="LANG", help="The language of the text.")],
-    target: Annotated[str, typer.Option("--to", metavar="LANG", help="The language to translate to.")],
+    source: Annotated[str, option("--from", "LANG", "The language of the text.")],
+    target: Annotated[str, option("--to", "LANG", "The language to translate to.")],
     text: Annotated[
         str | None,
         typer.Argument(metavar="TEXT", help="Text to translate, in quotes; - or nothing: lines of standard input."),
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option("--text", metavar="FILE", rich_help_panel=INPUT, help="Sentences, one per line, instead of TEXT."),
+        Path | None, option("--text", "FILE", "Sentences, one per line, instead of TEXT.", rich_help_panel=INPUT)
     ] = None,
     parallel: ParallelSets = None,
     langs: Langs = None,
-    sentences: Annotated[
-        int | None, typer.Option("--sentences", metavar="N", min=1, help="The first N. Default: all.")
-    ] = None,
+    sentences: Annotated[int | None, sentence_count("The first N. Default: all.")] = None,
     model: ModelOption = "isoglot-mini",
     alpha: Alphas = None,
     layer: Annotated[
-        int | None,
-        typer.Option(
-            "--layer", metavar="L", help="Layer of the shift; 0 is the embeddings, -1 the last. Default: see below."
-        ),
+        int | None, option("--layer", "L", "Layer of the shift; 0 is the embeddings, -1 the last. Default: see below.")
     ] = None,
     shifting: Shifting = Shifting(),  # noqa: B008 - frozen
     scoring: Scoring = Scoring(),  # noqa: B008 - frozen
-    show: Annotated[
-        int, typer.Option("--show", metavar="N", min=0, help="Sentences to print; --json and --out have all.")
-    ] = 10,
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    show: Annotated[int, option("--show", "N", "Sentences to print; --json and --out have all.", min=0)] = 10,
+    run: ModelRun,
 ) -> None:
     """Shift sentences to another language inside the model, and decode its best token at every position.
 
@@ -299,7 +266,7 @@ def translate(
     from isoglot.steer.experiments import translate_judged
     from isoglot.steer.judging import DirectedSentences, sentences_between
 
-    config = scoring.config(model, shifting, seed)
+    config = scoring.config(model, shifting, run.seed)
     codes = language_code(source), language_code(target)
     if parallel and (text is not None or file is not None):
         remedy = "give one of them"
@@ -309,15 +276,15 @@ def translate(
         given: DirectedSentences = sentences_between(sets, *codes)
     else:
         given = DirectedSentences(codes, _read_text(text, file)[:sentences])
-    encoder = load_encoder(model, device=device)
+    encoder = load_encoder(model, device=run.device)
 
     def work(_: Path | None) -> Rendering:
-        found = translate_judged(encoder, given, config, layer=layer, alphas=alpha or None, progress=output.progress)
+        found = translate_judged(encoder, given, config, layer=layer, alphas=alpha or None, progress=run.progress)
         return translation_result(found, show=show)
 
     inputs = [*files_of(parallel), *config.dictionaries.paths, *([file] if file else [])]
-    publish(output, out, work, name="translations.json", inputs=inputs, seed=seed, device=str(encoder.device))
-    output.show(key(codes[1]))
+    publish(run, run.out, work, name="translations.json", inputs=inputs, seed=run.seed, device=str(encoder.device))
+    run.show(key(codes[1]))
 
 
 @verb(
@@ -332,13 +299,7 @@ def sweep(
     parallel: ParallelSets = None,
     langs: Langs = None,
     sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            metavar="N",
-            min=1,
-            help="The first N of each language. Default: 500 of files, or 25 built-in ones.",
-        ),
+        int | None, sentence_count("The first N of each language. Default: 500 of files, or 25 built-in ones.")
     ] = None,
     directions: Annotated[
         Literal["both", "there"],
@@ -355,11 +316,7 @@ def sweep(
             help="Store the best layer and alpha of each direction in --means, as defaults of translate.",
         ),
     ] = False,
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: ModelRun,
 ) -> None:
     """Translate with every layer and alpha: convert rate, precision and BLEU-1, and the tables of Liu et al. (2020).
 
@@ -379,11 +336,11 @@ def sweep(
     if save_choice and shifting.means is None:
         remedy = "name the folder that isoglot steer fit wrote"
         raise ConfigError("--save-choice without --means", remedy, "missing-option")
-    config = scoring.config(model, shifting, seed, builtin=not parallel)
+    config = scoring.config(model, shifting, run.seed, builtin=not parallel)
     numbers, pairs = parse_layers(layers), config.options.protocol.reads == "pairs"
     sets = read_sets(parallel, langs, sentences or FILE_SENTENCES, pairs=pairs) if parallel else []
-    encoder = load_encoder(model, device=device)
-    sets = sets or builtin_sets(encoder, parse_langs(langs), sentences or BUILTIN_SENTENCES, seed=seed)
+    encoder = load_encoder(model, device=run.device)
+    sets = sets or builtin_sets(encoder, parse_langs(langs), sentences or BUILTIN_SENTENCES, seed=run.seed)
     text = ", ".join(path.name for path in files_of(parallel)) or "built-in sentences"
 
     def work(_: Path | None) -> Rendering:
@@ -394,14 +351,14 @@ def sweep(
             layers=numbers,
             alphas=alpha or None,
             save_choice=text if save_choice else None,
-            progress=output.progress,
+            progress=run.progress,
         )
         return sweep_result(found)
 
     inputs = [*files_of(parallel), *config.dictionaries.paths]
-    found = publish(output, out, work, name="sweep.json", inputs=inputs, seed=seed, device=str(encoder.device))
+    found = publish(run, run.out, work, name="sweep.json", inputs=inputs, seed=run.seed, device=str(encoder.device))
     for way, choice in found.value["choices"].items():
-        output.say(f"{way}: layer {choice['layer']}, α = {choice['alpha']:g}, stored in {shifting.means}")
+        run.say(f"{way}: layer {choice['layer']}, α = {choice['alpha']:g}, stored in {shifting.means}")
 
 
 @verb(app, "erase", example="steer erase MODEL --parallel en=a.txt --parallel de=b.txt --layers all --out erased/")
@@ -418,17 +375,12 @@ def erase(
         ),
     ] = "best",
     pivot: Annotated[
-        str | None,
-        typer.Option("--pivot", metavar="LANG", help="Language that shifts move the others to. Default: the first."),
+        str | None, option("--pivot", "LANG", "Language that shifts move the others to. Default: the first.")
     ] = None,
     alpha: Alphas = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, max=1000, help="Cross-validation folds.")] = 5,
-    count: Annotated[int, typer.Option("--sentences", metavar="N", min=1, help="The first N of each language.")] = 1000,
-    out: OptionalOut = None,
-    weights: Weights = "best",
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    folds: Annotated[int, option("--folds", "N", "Cross-validation folds.", min=2, max=1000)] = 5,
+    count: Annotated[int, sentence_count("The first N of each language.")] = 1000,
+    run: ModelRun,
 ) -> None:
     """Remove language identity from sentence vectors by every eraser and by the shift, and compare what is left.
 
@@ -449,24 +401,24 @@ def erase(
     if len(given) > 1:
         remedy = "choose one language beside English: --langs de"
         raise ConfigError("several sets of sentences", remedy, "conflicting-options")
-    encoder = load_encoder(model, device=device)
-    given = given or [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=seed)]
+    encoder = load_encoder(model, device=run.device)
+    given = given or [builtin_set(parse_langs(langs) or builtin_languages_of(encoder), count, seed=run.seed)]
 
     def work(folder: Path | None) -> Rendering:
         vectors = {
-            code: extract(encoder, lines, layers=numbers, language=code, progress=output.progress)
+            code: extract(encoder, lines, layers=numbers, language=code, progress=run.progress)
             for code, lines in given[0].sentences.items()
         }
-        config = TradeOffConfig(alphas=alpha or (1.0,), pivot=pivot, folds=folds, seed=seed)
-        found = compare_erasers(vectors, config, eraser=eraser, progress=output.progress)
+        config = TradeOffConfig(alphas=alpha or (1.0,), pivot=pivot, folds=folds, seed=run.seed)
+        found = compare_erasers(vectors, config, eraser=eraser, progress=run.progress)
         if folder is not None:
             found.eraser.save(folder / ERASER)
         return erased_result(found, ERASER)
 
     inputs, where = files_of(parallel), str(encoder.device)
-    found = publish(output, out, work, name="erase.json", model=model, inputs=inputs, seed=seed, device=where)
-    if out is not None:
-        output.say(f"{found.value['eraser']} of layer {found.value['layer']} is {out / ERASER}")
+    found = publish(run, run.out, work, name="erase.json", model=model, inputs=inputs, seed=run.seed, device=where)
+    if run.out is not None:
+        run.say(f"{found.value['eraser']} of layer {found.value['layer']} is {run.out / ERASER}")
 
 
 def _read_text(text: str | None, file: Path | None) -> list[str]:

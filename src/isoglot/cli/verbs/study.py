@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from isoglot.cli.inputs import option
 from isoglot.cli.options import INPUT, MODEL, OUT, RUN, SET, Device, Weights, open_run, verb
 from isoglot.cli.output import Output
 
@@ -24,7 +25,7 @@ RecipeArgument = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A name (isoglot study list), or the path of a .toml file.")
 ]
 StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")]
-_OUT = typer.Option("--out", metavar="DIR", help=OUT)  # several processes may work on one study: no lock
+_OUT = option("--out", "DIR", OUT)  # several processes may work on one study: no lock
 StudyOut = Annotated[Path, _OUT]
 Files = list[str] | None
 
@@ -45,8 +46,7 @@ class StudyInput:
     ] = None
     map_parallel: Annotated[Files, typer.Option(metavar="PAIR=PATH", help="Likewise, to fit maps on.")] = None
     dictionary: Annotated[
-        Files,
-        typer.Option(metavar="PAIR.SPLIT=PATH", help="A MUSE dictionary: en-de.train=FILE, en-de.test=FILE."),
+        Files, typer.Option(metavar="PAIR.SPLIT=PATH", help="A MUSE dictionary: en-de.train=FILE, en-de.test=FILE.")
     ] = None
     treebank: Annotated[
         Files,
@@ -83,7 +83,7 @@ class StudySize:
     scale: Annotated[str | None, typer.Option(metavar="NAME", help="nano, thumbnail, minutes, hour or paper.")] = None
     seeds: Annotated[int | None, typer.Option(min=1, max=100, help="Encoders of each arm.")] = None
     arm: Annotated[Files, typer.Option(metavar="NAME", help="Run this arm alone. May be repeated.")] = None
-    settings: Annotated[Files, typer.Option("--set", metavar="KEY=VALUE", help=SET)] = None
+    settings: Annotated[Files, option("--set", "KEY=VALUE", SET)] = None
 
     def build(self, recipe: str, given: StudyInput) -> BuiltStudy:
         """The steps of a study."""
@@ -189,8 +189,7 @@ def run(
         Literal["local", "slurm", "ray"], typer.Option(rich_help_panel=RUN, help="What runs the steps.")
     ] = "local",
     workers: Annotated[
-        int | None,
-        typer.Option(min=1, max=1024, rich_help_panel=RUN, help="Processes; default: one per GPU."),
+        int | None, typer.Option(min=1, max=1024, rich_help_panel=RUN, help="Processes; default: one per GPU.")
     ] = None,
     how: StepRun,
     cluster: Cluster,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.inputs import parse_named, parse_pairs
+from isoglot.cli.inputs import option, parse_named, parse_pairs
 from isoglot.cli.options import MAX_LINE, FileOut, MaxLine, OptionalOut, Out, Seed, Settings, verb
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import recorded, refuse_overwriting
@@ -27,15 +27,10 @@ app = typer.Typer(
 )
 
 Text = Annotated[
-    list[str],
-    typer.Option(
-        "--text", metavar="LANG=PATH", help="The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated."
-    ),
+    list[str], option("--text", "LANG=PATH", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
 ]
-SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, help="Skip up to N malformed lines or sentences a language.")
-]
-Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that share the work.")]
+SkipBad = Annotated[int, option("--skip-bad", "N", "Skip up to N malformed lines or sentences a language.", min=0)]
+Workers = Annotated[int, option("--workers", "N", "Processes that share the work.", min=1, max=256)]
 SegmentOption = Annotated[
     Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"],
     typer.Option("--segment", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
@@ -118,10 +113,8 @@ def switch(
     out: Out,
     dictionary: Annotated[
         list[str],
-        typer.Option(
-            "--dictionary",
-            metavar="FROM-TO=PATH",
-            help="Words and translations; serves text of either language. May be repeated.",
+        option(
+            "--dictionary", "FROM-TO=PATH", "Words and translations; serves text of either language. May be repeated."
         ),
     ],
     segment: SegmentOption = "auto",
@@ -159,10 +152,8 @@ def overlap(
     texts: RewrittenTexts,
     test: Annotated[
         list[str],
-        typer.Option(
-            "--test",
-            metavar="LANG=PATH",
-            help="A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated.",
+        option(
+            "--test", "LANG=PATH", "A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated."
         ),
     ],
     layout: Annotated[
@@ -170,8 +161,7 @@ def overlap(
         typer.Option("--layout", help="How the test sets are written; auto looks at their names and first lines."),
     ] = "auto",
     columns: Annotated[
-        str | None,
-        typer.Option("--columns", metavar="CODES", help="The languages of tables without a header: en,fr,de."),
+        str | None, option("--columns", "CODES", "The languages of tables without a header: en,fr,de.")
     ] = None,
     shortest: Annotated[
         int,
@@ -233,8 +223,7 @@ def realign_ner(
 def wikipedia(
     *,
     dump: Annotated[
-        Path,
-        typer.Argument(metavar="DUMP", help="A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst."),
+        Path, typer.Argument(metavar="DUMP", help="A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst.")
     ],
     out: FileOut,
     lang: Annotated[
@@ -244,12 +233,8 @@ def wikipedia(
     min_words: Annotated[
         int, typer.Option("--min-words", min=0, help="Skip articles with fewer words (characters in Chinese or Thai).")
     ] = 50,
-    max_articles: Annotated[
-        int | None, typer.Option("--max-articles", metavar="N", min=1, help="Stop after N articles.")
-    ] = None,
-    sentences: Annotated[
-        int | None, typer.Option("--sentences", metavar="N", min=1, help="Stop after N sentences.")
-    ] = None,
+    max_articles: Annotated[int | None, option("--max-articles", "N", "Stop after N articles.", min=1)] = None,
+    sentences: Annotated[int | None, option("--sentences", "N", "Stop after N sentences.", min=1)] = None,
     max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     output: Output,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, is_table, one_each, parse_langs, parse_named
+from isoglot.cli.inputs import Langs, is_table, one_each, option, parse_langs, parse_named
 from isoglot.cli.options import (
     INPUT,
     MODEL,
@@ -64,17 +64,13 @@ MOST_LINES = 10_000
 """Default maximum number of lines of --text per language."""
 
 
-def _option(name: str, metavar: str, help_: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
-    return typer.Option(name, metavar=metavar, help=help_, **more)
-
-
 def _files(name: str, help_: str) -> Any:  # noqa: ANN401 - as typer.Option
-    return _option(name, "LANG=FILE", help_, rich_help_panel=INPUT)
+    return option(name, "LANG=FILE", help_, rich_help_panel=INPUT)
 
 
 Values = list[str] | None
 Tests = Annotated[Values, _files("--test", "Test examples. Default: built-in ones. May be repeated.")]
-_TASK = _option("--task", "FILE", "Python file that registers your own task.", rich_help_panel=INPUT)
+_TASK = option("--task", "FILE", "Python file that registers your own task.", rich_help_panel=INPUT)
 OwnTask = Annotated[Path | None, _TASK]
 Tuned = Annotated[Path, typer.Argument(metavar="DIR", help="Fine-tuned model: the --out of isoglot transfer.")]
 
@@ -91,7 +87,7 @@ class Examples:
     test: Tests = None
     sentences: Annotated[
         int | None,
-        _option("--sentences", "N", "Training examples. Default: all, or 2,000 (and a fifth to test on).", min=10),
+        option("--sentences", "N", "Training examples. Default: all, or 2,000 (and a fifth to test on).", min=10),
     ] = None
 
     def read(self, task: Task[Any]) -> Splits:
@@ -99,7 +95,7 @@ class Examples:
         from isoglot.transfer.tasks.builtin_data import read_splits
 
         options = {"--train": self.train, "--dev": self.dev, "--test": self.test}
-        train, dev, test = (one_each(values, option) if values else {} for option, values in options.items())
+        train, dev, test = (one_each(values, flag) if values else {} for flag, values in options.items())
         return read_splits(task, train, dev, test, self.sentences)
 
 
@@ -108,10 +104,10 @@ class Learning:
     """Options of training."""
 
     SECTION: ClassVar[str] = RUN
-    recipe: Annotated[str, _option("--recipe", "RECIPE", "default, head, micro, wu2020/ner…, or a .toml file.")] = (
+    recipe: Annotated[str, option("--recipe", "RECIPE", "default, head, micro, wu2020/ner…, or a .toml file.")] = (
         "default"
     )
-    seeds: Annotated[int, _option("--seeds", "N", "Number of random seeds to train with.", min=1, max=1000)] = 1
+    seeds: Annotated[int, option("--seeds", "N", "Number of random seeds to train with.", min=1, max=1000)] = 1
     allow_leak: Annotated[
         bool, typer.Option("--allow-leak", help="Accept dev and test examples even if nearly all are in training too.")
     ] = False
@@ -223,25 +219,23 @@ class Mapping:
     SECTION: ClassVar[str] = "Models and maps"
     other: Annotated[
         list[str],
-        _option("--other", "LANG=MODEL", "Model of a test language. May be repeated.", callback=open_named_runs),
+        option("--other", "LANG=MODEL", "Model of a test language. May be repeated.", callback=open_named_runs),
     ]
     bilingual: Annotated[
-        str | None, _option("--bilingual", "MODEL", "One model of all languages, to compare with.", callback=open_run)
+        str | None, option("--bilingual", "MODEL", "One model of all languages, to compare with.", callback=open_run)
     ] = None
-    maps: Annotated[Values, _option("--maps", "LANG=DIR", "Maps of a test language, written by isoglot align.")] = None
-    bilingual_maps: Annotated[Values, _option("--bilingual-maps", "LANG=DIR", "The same for the bilingual model.")] = (
+    maps: Annotated[Values, option("--maps", "LANG=DIR", "Maps of a test language, written by isoglot align.")] = None
+    bilingual_maps: Annotated[Values, option("--bilingual-maps", "LANG=DIR", "The same for the bilingual model.")] = (
         None
     )
     parallel: Annotated[
-        Values,
-        _option("--parallel", "LANG=FILE", "Aligned sentences, or a table, to fit maps. Default: built-in ones."),
+        Values, option("--parallel", "LANG=FILE", "Aligned sentences, or a table, to fit maps. Default: built-in ones.")
     ] = None
     links: Annotated[
-        Values,
-        _option("--links", "LANG=FILE", "Word alignments (0-0 1-2), the test language first. Default: learned."),
+        Values, option("--links", "LANG=FILE", "Word alignments (0-0 1-2), the test language first. Default: learned.")
     ] = None
     pairs: Annotated[
-        int | None, _option("--pairs", "N", "Number of sentence pairs. Default: all, or 2,000 built-in.", min=2)
+        int | None, option("--pairs", "N", "Number of sentence pairs. Default: all, or 2,000 built-in.", min=2)
     ] = None
     layers: LayerList = "all"
     method: Method = "procrustes"
@@ -269,13 +263,13 @@ class Mapping:
             problem, remedy = "--bilingual-maps without --bilingual", "name the model they belong to"
             raise ConfigError(problem, remedy, "missing-option")
         found = {}
-        for name, option, values in (
+        for name, flag, values in (
             ("monolingual", "--maps", self.maps),
             ("bilingual", "--bilingual-maps", self.bilingual_maps),
         ):
-            found[name] = one_each(values, option) if values else {}
+            found[name] = one_each(values, flag) if values else {}
             for code in set(found[name]) - set(others):
-                problem, remedy = f"{option} {code}: no model reads {code}", f"name it: --other {code}=MODEL"
+                problem, remedy = f"{flag} {code}: no model reads {code}", f"name it: --other {code}=MODEL"
                 raise ConfigError(problem, remedy, "other-language")
         return found
 
@@ -366,28 +360,27 @@ class Shifting:
     SECTION: ClassVar[str] = "Shift"
     alpha: Annotated[
         str,
-        _option(
+        option(
             "--alpha",
             "dev|rule|LIST",
             "Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: not "
             "zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.",
         ),
     ] = "rule"
-    grid: Annotated[str | None, _option("--grid", "LIST", "Alphas to try on dev. Default: 15 from 0.2 to 2.")] = None
+    grid: Annotated[str | None, option("--grid", "LIST", "Alphas to try on dev. Default: 15 from 0.2 to 2.")] = None
     layers: Annotated[
         str | None,
-        _option("--layers", "LIST", "One layer at a time: all, or 4,6. Default: the middle, the paper's 6 of 12."),
+        option("--layers", "LIST", "One layer at a time: all, or 4,6. Default: the middle, the paper's 6 of 12."),
     ] = None
     means: Annotated[
-        Path | None,
-        _option("--means", "DIR", "Means that isoglot steer fit wrote for this model. Default: learn them."),
+        Path | None, option("--means", "DIR", "Means that isoglot steer fit wrote for this model. Default: learn them.")
     ] = None
     text: Annotated[Values, _files("--text", "Text of every language to learn means from, one sentence per line.")] = (
         None
     )
     learn_from: Annotated[
         int | None,
-        _option(
+        option(
             "--learn-from",
             "N",
             f"Learn means from the first N lines of --text (default {MOST_LINES:,}), or without it from N built-in "
@@ -432,7 +425,7 @@ def shift(
     dev: Annotated[Values, _files("--dev", "Dev examples of each test language to choose alpha by.")] = None,
     langs: Langs = None,
     sentences: Annotated[
-        int | None, _option("--sentences", "N", "The first N test examples. Default: all, or 400 built-in.", min=10)
+        int | None, option("--sentences", "N", "The first N test examples. Default: all, or 400 built-in.", min=10)
     ] = None,
     task: OwnTask = None,
     shifting: Shifting,
@@ -509,9 +502,9 @@ def predict(
         str | None, typer.Argument(metavar="TEXT", help="Text to tag, parse or classify. Default: that of --text.")
     ] = None,
     *,
-    lang: Annotated[str, _option("--lang", "LANG", "Language of the text.")],
+    lang: Annotated[str, option("--lang", "LANG", "Language of the text.")],
     file: Annotated[
-        Path | None, _option("--text", "FILE", "One sentence per line, or words in a .conllu file; pairs with a tab.")
+        Path | None, option("--text", "FILE", "One sentence per line, or words in a .conllu file; pairs with a tab.")
     ] = None,
     form: Annotated[
         Literal["conllu", "bio", "json"] | None,
@@ -583,7 +576,7 @@ def score(
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="File with the correct labels, in the task's format.")],
     predicted: Annotated[Path, typer.Argument(metavar="PREDICTED", help="File with predictions for the same words.")],
     *,
-    lang: Annotated[str, _option("--lang", "LANG", "Language of both files.")] = "en",
+    lang: Annotated[str, option("--lang", "LANG", "Language of both files.")] = "en",
     relations: Annotated[
         Literal["universal", "full"],
         typer.Option("--relations", help="For parse: ignore subtypes such as nsubj:pass (universal), or count them."),

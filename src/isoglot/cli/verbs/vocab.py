@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from isoglot.cli.inputs import open_vocabulary, parse_named, parse_pairs
+from isoglot.cli.inputs import open_vocabulary, option, parse_named, parse_pairs
 from isoglot.cli.options import MAX_LINE, MaxLine, OptionalOut, Out, Seed, verb
 from isoglot.cli.output import Output, page_facts
 from isoglot.cli.run_files import recorded
@@ -32,15 +32,11 @@ shards = typer.Typer(help="Token shards: text as ids that training reads straigh
 EXAMPLE = "Example: isoglot anchors --vocab vocab/ --shards en=shards/en --shards fr=shards/fr --out anchors/"
 """The example of ``isoglot anchors``."""
 
-Texts = Annotated[
-    list[str],
-    typer.Option("--text", metavar="LANG=FILE", help="Text of a language, a sentence a line. May be repeated."),
-]
+Texts = Annotated[list[str], option("--text", "LANG=FILE", "Text of a language, a sentence a line. May be repeated.")]
 Dictionaries = Annotated[
-    list[str] | None,
-    typer.Option("--dictionary", metavar="L1-L2=FILE", help="A dictionary in MUSE's layout. May be repeated."),
+    list[str] | None, option("--dictionary", "L1-L2=FILE", "A dictionary in MUSE's layout. May be repeated.")
 ]
-VocabOption = Annotated[str, typer.Option("--vocab", metavar="VOCAB", help="A vocabulary's folder, or any tokenizer.")]
+VocabOption = Annotated[str, option("--vocab", "VOCAB", "A vocabulary's folder, or any tokenizer.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="SHARDS", help="Folders of shards.")]
 
 
@@ -90,8 +86,7 @@ class Graded:
         typer.Option("--keep", help="Graded: which anchors stay shared."),
     ] = None
     band: Annotated[
-        str | None,
-        typer.Option("--band", metavar="FIRST-LAST", help="Graded by band: ranks of anchors, most frequent first."),
+        str | None, option("--band", "FIRST-LAST", "Graded by band: ranks of anchors, most frequent first.")
     ] = None
     dictionary: Dictionaries = None
 
@@ -125,10 +120,10 @@ def train(
     ] = "auto",
     segment: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--segment",
-            metavar="[LANG=]METHOD",
-            help="Segment text into words first, here and wherever the vocabulary is used: none, auto, unicode, moses, "
+            "[LANG=]METHOD",
+            "Segment text into words first, here and wherever the vocabulary is used: none, auto, unicode, moses, "
             "jieba, thai or characters, for all languages or for one. Repeat for several. Text made by isoglot text "
             "segment is known to be segmented.",
         ),
@@ -171,11 +166,9 @@ def inspect(
             help="A vocabulary's folder, an encoder's, isoglot-mini, or any tokenizer: a file or a hub name.",
         ),
     ] = None,
-    vocab: Annotated[
-        str | None, typer.Option("--vocab", metavar="VOCAB", help="The same, as other verbs take it.")
-    ] = None,
-    encode: Annotated[str | None, typer.Option("--encode", metavar="TEXT", help="Show how a text is cut.")] = None,
-    lang: Annotated[str | None, typer.Option("--lang", metavar="CODE", help="The language of that text.")] = None,
+    vocab: Annotated[str | None, option("--vocab", "VOCAB", "The same, as other verbs take it.")] = None,
+    encode: Annotated[str | None, option("--encode", "TEXT", "Show how a text is cut.")] = None,
+    lang: Annotated[str | None, option("--lang", "CODE", "The language of that text.")] = None,
     output: Output,
 ) -> None:
     """Show what a vocabulary holds, which languages share how much of it, and how it cuts a text."""
@@ -223,8 +216,7 @@ class Built:
         256
     )
     domain: Annotated[
-        str | None,
-        typer.Option("--domain", metavar="NAME", help="Where the text is from, such as wiki; recorded for recipes."),
+        str | None, option("--domain", "NAME", "Where the text is from, such as wiki; recorded for recipes.")
     ] = None
     sentences: Annotated[
         int | None, typer.Option("--sentences", min=1, help="The first N; a prefix of a larger build.")
@@ -233,8 +225,7 @@ class Built:
         float, typer.Option("--dev-share", min=0, max=0.99, help="Share of the documents set apart for dev.")
     ] = 0.01
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", metavar="N", min=1, max=256, help="Processes that share the work. Default: by size."),
+        int | None, option("--workers", "N", "Processes that share the work. Default: by size.", min=1, max=256)
     ] = None
     seed: Seed = 0
 
@@ -274,9 +265,7 @@ def build(
 def check(
     *,
     folders: Folders,
-    vocab: Annotated[
-        str | None, typer.Option("--vocab", metavar="VOCAB", help="Also: were they made with this vocabulary?")
-    ] = None,
+    vocab: Annotated[str | None, option("--vocab", "VOCAB", "Also: were they made with this vocabulary?")] = None,
     output: Output,
 ) -> None:
     """Verify that every file of the shards is what was written."""
@@ -320,12 +309,10 @@ def anchors(
     *,
     vocab: VocabOption,
     shards: Annotated[
-        list[str] | None,
-        typer.Option("--shards", metavar="LANG=DIR", help="Shards to count in, which is quick. May be repeated."),
+        list[str] | None, option("--shards", "LANG=DIR", "Shards to count in, which is quick. May be repeated.")
     ] = None,
     text: Annotated[
-        list[str] | None,
-        typer.Option("--text", metavar="LANG=FILE", help="Text to count in instead. May be repeated."),
+        list[str] | None, option("--text", "LANG=FILE", "Text to count in instead. May be repeated.")
     ] = None,
     dictionary: Dictionaries = None,
     at_least: Annotated[

@@ -18,17 +18,14 @@ canonical directions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from isoglot.compare.measures.declaration import Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
-from isoglot.core.arrays import to_tensor
+from isoglot.core.arrays import Array, to_tensor
 from isoglot.core.errors import ConfigError, InputError
-
-if TYPE_CHECKING:
-    from isoglot.core.arrays import Array
 
 KEPT = 0.99
 

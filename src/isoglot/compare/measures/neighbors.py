@@ -6,19 +6,15 @@ Shape legend: ``N`` items, ``D`` columns of X, ``K`` neighbors.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import torch
 
 from isoglot.compare.measures.cka import SAMPLED
 from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
-from isoglot.core.arrays import refuse_zeros
+from isoglot.core.arrays import Array, refuse_zeros
 from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.retrieve.methods import nearest
-
-if TYPE_CHECKING:
-    from isoglot.core.arrays import Array
 
 NEIGHBORS = 10
 ENERGY = 0.9

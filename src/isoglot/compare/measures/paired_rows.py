@@ -8,16 +8,11 @@ Shape legend: ``N`` items, ``D`` columns of X, ``E`` columns of Y, ``K`` directi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from isoglot.core.arrays import exact, give_back, take_rows, take_same_rows
+from isoglot.core.arrays import Array, ArrayT, exact, give_back, take_rows, take_same_rows
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import counted
-
-if TYPE_CHECKING:
-    from isoglot.core.arrays import Array, ArrayT
 
 FEWEST_ROWS = 4  # the unbiased HSIC divides by N - 3
 

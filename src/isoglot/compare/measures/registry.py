@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from isoglot.compare.measures import cca, distances, neighbors, optimal_transport, topology
+from isoglot.compare.measures import cca, distances, neighbors, topology
 from isoglot.compare.measures import cka as kernel_alignment
-from isoglot.compare.measures import procrustes_distance as shape
 from isoglot.compare.measures import rsa as dissimilarity
 from isoglot.compare.measures.declaration import INVARIANCES, Invariance, Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import paired
@@ -33,14 +32,14 @@ MEASURES: dict[str, Measure] = {
         cca.CCA,
         cca.SVCCA,
         cca.PWCCA,
-        shape.PROCRUSTES,
+        distances.PROCRUSTES,
         dissimilarity.RSA,
         distances.DISTANCE_CORRELATION,
         topology.RTD,
         neighbors.MUTUAL_KNN,
         cca.ANC,
         neighbors.SPECTRAL,
-        optimal_transport.GROMOV_WASSERSTEIN,
+        distances.GROMOV_WASSERSTEIN,
     )
 }
 """Every measure by name, in the order of tables."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,11 +14,8 @@ import torch
 from isoglot.compare.measures.cka import SAMPLED
 from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
 from isoglot.compare.measures.paired_rows import above_diagonal, in_range, paired
-from isoglot.core.arrays import unit
+from isoglot.core.arrays import Array, unit
 from isoglot.core.errors import InputError
-
-if TYPE_CHECKING:
-    from isoglot.core.arrays import Array
 
 _DECIMALS = 12  # dissimilarities that differ by less are equal up to rounding
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from isoglot.align.maps.procrustes import rotation
+from isoglot.align.maps.closed_form import rotation
 from isoglot.diagnose.retrieval import STRONGEST
 from isoglot.steer.erasers.methods import LEACE, LIR, LSAR
 

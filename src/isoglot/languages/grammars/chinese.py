@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.languages.grammars.chinese_forms import ChinesePhrases
+from isoglot.languages.grammars.chinese_forms import ChinesePhrases, Verb
 from isoglot.languages.meaning import PLAIN, Asked, Both, Clause, Meaning, Name, Part, Phrase, Pronoun, Thing, Wording
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammars.chinese_forms import Verb
     from isoglot.languages.grammars.rendering import Position
     from isoglot.languages.sentence import Sentence
 

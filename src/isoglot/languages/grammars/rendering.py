@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal
 
 from isoglot.languages.concepts import world
 from isoglot.languages.grammars.lexicon import Fixed, Row, read_adverbs, read_table
-from isoglot.languages.meaning import PLAIN, Both, Name, Part, Phrase, Pronoun, Thing
+from isoglot.languages.meaning import PLAIN, Both, Clause, Meaning, Name, Part, Phrase, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from isoglot.languages.meaning import Clause, Meaning, Wording
 
 
 Position = Literal["main", "after", "sub"]

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from isoglot.languages.grammars.lexicon import by_concept
-from isoglot.languages.grammars.rendering import SpecialVerbs, in_gap
+from isoglot.languages.grammars.rendering import Position, SpecialVerbs, in_gap
+from isoglot.languages.grammars.russian_forms import (
+    CAREFULLY,
+    INSTRUMENTS,
+    LIVING,
+    SOME,
+    Case,
+    Government,
+    Verb,
+    read_verb,
+)
 from isoglot.languages.grammars.russian_phrases import GENDERS, Agreement, RussianPhrases, object_relation
-from isoglot.languages.grammars.russian_verbs import CAREFULLY, INSTRUMENTS, LIVING, SOME, Government, Verb, read_verb
 from isoglot.languages.meaning import Asked, Both, Clause, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammars.rendering import Position
-    from isoglot.languages.grammars.russian_nominals import Case
     from isoglot.languages.sentence import Sentence
 
 

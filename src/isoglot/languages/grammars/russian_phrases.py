@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.languages.grammars import russian_nominals as forms
+from isoglot.languages.grammars import russian_forms as forms
 from isoglot.languages.grammars.rendering import Grammar
 from isoglot.languages.meaning import Asked, Both, Name, Part, Phrase, Pronoun, Thing
 
 if TYPE_CHECKING:
-    from isoglot.languages.grammars.russian_nominals import Case
-    from isoglot.languages.grammars.russian_verbs import Government
+    from isoglot.languages.grammars.russian_forms import Case, Government
     from isoglot.languages.sentence import Sentence
 
 Where = Literal["at", "to", "from"]

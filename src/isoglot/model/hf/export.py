@@ -26,7 +26,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.run import written_together
 from isoglot.model.embedding import SHARED, Members, PerLanguage
 from isoglot.model.head import ABSENT
-from isoglot.model.hf.import_weights import HF_SETTINGS, hf_names
+from isoglot.model.hf.import_weights import HF_SETTINGS, Family, hf_names
 from isoglot.text.provenance import store_provenance
 from isoglot.vocab.external_tokenizer import EXPORT_MARK as MARK
 from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from isoglot.model.config import EncoderConfig
     from isoglot.model.encoder import Encoder
-    from isoglot.model.hf.import_weights import Family
     from isoglot.vocab import Vocabulary
 
 

@@ -22,18 +22,24 @@ from torch import nn
 from isoglot.core.errors import ConfigError, check_name, one_line
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
-from isoglot.model.batch import in_second_text
 from isoglot.model.head import no_head
 from isoglot.model.hf.import_weights import used_rows
-from isoglot.model.protocol import EncoderLike, TokenTable, changed, check_layer, last_layer, needed_vocabulary
-from isoglot.text.provenance import unknown
+from isoglot.model.protocol import (
+    Batch,
+    Change,
+    EncoderLike,
+    TokenTable,
+    changed,
+    check_layer,
+    in_second_text,
+    last_layer,
+    needed_vocabulary,
+)
+from isoglot.text.provenance import Provenance, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from isoglot.model.batch import Batch
-    from isoglot.model.protocol import Change
-    from isoglot.text.provenance import Provenance
     from isoglot.vocab import Vocabulary
 
 _LENGTH = 512  # maximum input length, if the config has none

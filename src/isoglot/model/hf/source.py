@@ -12,14 +12,13 @@ from urllib.request import getproxies
 from isoglot.core.errors import CorruptFileError, InputError, IsoglotError, StorageError, one_line, shown
 from isoglot.core.files import note_read
 from isoglot.core.optional import import_part
-from isoglot.model.hf.sentence_transformers import hub_files, local_files, read_sentence_head
+from isoglot.model.hf.sentence_transformers import SentenceHead, hub_files, local_files, read_sentence_head
 from isoglot.vocab.external_tokenizer import NO_CODE, check_hub_name, needs_code, own_code, quiet
 from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from isoglot.model.hf.sentence_transformers import SentenceHead
 
 WAYS = "train one with isoglot pretrain RECIPE --out DIR, or name a Hugging Face encoder such as xlm-roberta-base"
 """How to get an encoder, for error messages."""

@@ -36,11 +36,10 @@ import torch
 
 from isoglot.align.maps.estimator import bounds
 from isoglot.core.errors import InputError
-from isoglot.steer.erasers.eraser import Eraser
+from isoglot.steer.erasers.eraser import Eraser, MomentsByLanguage
 
 if TYPE_CHECKING:
     from isoglot.core.arrays import Array
-    from isoglot.steer.erasers.eraser import MomentsByLanguage
 
 Onto = Literal["origin", "common"]
 _NONE = 1e-10  # a correlation with a language below this is rounding

@@ -27,7 +27,7 @@ import torch
 from isoglot.compare.language_probe import discriminant_hits, with_squares
 from isoglot.core.errors import ConfigError, InputError, check_name, check_range
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.methods import nearest
 from isoglot.steer.erasers.methods import INLP, LEACE, LIR, LSAR, MeanRemoval
@@ -37,7 +37,6 @@ from isoglot.steer.shifts import gaussian_transport
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.represent.representations import Representations
     from isoglot.steer.erasers.eraser import Eraser
 

@@ -28,12 +28,11 @@ import numpy as np
 
 from isoglot.core.errors import InputError
 from isoglot.core.rng import random_stream
-from isoglot.study.claims.statistics import UNLEARNED
+from isoglot.study.claims.statistics import UNLEARNED, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from isoglot.study.claims.statistics import Part
     from isoglot.study.numbers import Coordinate, Number
 
     Parts = Callable[["Evidence"], Iterable[Part]]

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.study.claims.evidence import average, declare
+from isoglot.study.claims.evidence import Claim, Evidence, average, declare
 from isoglot.study.claims.statistics import FAR, MARGIN, Part
 from isoglot.study.claims.wu2020 import slope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from isoglot.study.claims.evidence import Claim, Evidence
 
 LIU2020: dict[str, Claim] = {}
 """The claims by name."""

@@ -12,15 +12,13 @@ import numpy as np
 from isoglot.core.distributions import t_quantile
 from isoglot.core.errors import InputError, check_name
 from isoglot.core.table import Column, Table
-from isoglot.study.claims.evidence import Evidence, Index, NotMeasuredError, claim_words, in_words
+from isoglot.study.claims.evidence import Alias, Cell, Claim, Evidence, Index, NotMeasuredError, claim_words, in_words
 from isoglot.study.claims.printed_numbers import paper_numbers
-from isoglot.study.claims.statistics import LEVEL, claim_p, decide, deviation, judge
+from isoglot.study.claims.statistics import LEVEL, Outcome, PartResult, claim_p, decide, deviation, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from isoglot.study.claims.evidence import Alias, Cell, Claim
-    from isoglot.study.claims.statistics import Outcome, PartResult
     from isoglot.study.numbers import Number
 
 Check = Literal["holds", "does not hold", "stated, not printed"]

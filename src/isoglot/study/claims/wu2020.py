@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from isoglot.compare.measures.cka import FORMS
-from isoglot.study.claims.evidence import average, declare
+from isoglot.study.claims.evidence import Alias, Claim, Evidence, average, declare
 from isoglot.study.claims.statistics import FAR, MARGIN, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from isoglot.study.claims.evidence import Alias, Claim, Evidence
     from isoglot.study.numbers import Coordinate
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "parsing"}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.model.load import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.model.protocol import EncoderLike
     from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.steer.token_translation import Translation

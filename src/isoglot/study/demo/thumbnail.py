@@ -237,7 +237,7 @@ def choose_size(config: ThumbnailConfig, *, device: str = "auto") -> ThumbnailSi
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """While the block lasts torch computes with so many threads."""
+    """Set the number of threads of torch within the block."""
     import torch
 
     before = torch.get_num_threads()

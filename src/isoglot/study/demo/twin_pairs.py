@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from isoglot.languages.corpus import documents
+from isoglot.languages.corpus import Split, documents
 from isoglot.languages.twins import Order, Parsed, twin
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from isoglot.languages.corpus import Split
     from isoglot.languages.random_meanings import Draw
     from isoglot.languages.sentence import Sentence
     from isoglot.model.protocol import EncoderLike
@@ -59,7 +58,7 @@ class TwinLanguage:
 
 
 def english_documents(sentences: int, seed: int, topics: Draw[str] | None = None) -> Iterator[list[Sentence]]:
-    """Documents of built-in English with at least so many sentences in all; the last one ends there."""
+    """Documents of built-in English, until they have at least ``sentences`` sentences in all."""
     count = 0
     for text in documents("en", seed=seed, topics=topics):
         yield text

@@ -13,12 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.progress import SILENT, duration
+from isoglot.core.progress import SILENT, Progress, Task, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.core.progress import Progress, Task
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
 

@@ -21,15 +21,13 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.study.engines import RunOptions, RunResult, StepQueue, child_environment
-from isoglot.study.steps import RESUMABLE
+from isoglot.study.steps import RESUMABLE, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.core.progress import Progress, Task
-    from isoglot.study.steps import Step
     from isoglot.study.study import Study
 
 _WAIT = 1.0

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path
 from isoglot.core.optional import import_part
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.study.engines import ClusterOptions, RunOptions, RunResult, StepQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isoglot.core.progress import Progress, Task
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
 

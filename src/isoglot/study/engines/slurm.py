@@ -27,14 +27,13 @@ from typing import TYPE_CHECKING
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path, writable_folder, write_text
-from isoglot.core.progress import SILENT
+from isoglot.core.progress import SILENT, Progress
 from isoglot.core.run import sole_writer
 from isoglot.study.engines import RunOptions, RunResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from isoglot.core.progress import Progress
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
 

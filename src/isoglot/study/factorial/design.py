@@ -94,7 +94,7 @@ class FactorialCell:
         return "disjoint" if self.anchors == "none" else "union"
 
     def plan(self, depth: int) -> str:
-        """The sharing plan of an encoder with so many layers."""
+        """The sharing plan of an encoder with a given number of layers."""
         return {"all": "default", "sep-emb": "sep-emb", "all-but-top": str(depth)}[self.sharing]
 
     def language(self, seed: int) -> TwinLanguage:

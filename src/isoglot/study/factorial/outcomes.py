@@ -36,7 +36,7 @@ from isoglot.study.factorial.variance import (
     contrast,
     level_means,
 )
-from isoglot.study.tables.emergence_curves import Censored, tokens_to_threshold
+from isoglot.study.tables.layer_tables import Censored, tokens_to_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,16 +16,15 @@ from isoglot.core.errors import IsoglotError
 from isoglot.core.files import read_json, write_json, write_text
 from isoglot.study.engines import child_environment, end_with_parent
 from isoglot.study.kinds.step_inputs import read_entries
-from isoglot.study.kinds.vocabulary import SHARDS, VOCABULARY
+from isoglot.study.kinds.text import SHARDS, VOCABULARY
 from isoglot.study.numbers import Number
-from isoglot.study.steps import Paused
+from isoglot.study.steps import Paused, Work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.study.steps import Work
 
 _REQUEST, _OUTCOME, _FIRST = "torchrun.json", "outcome.json", "first-process"
 _NEVER = 1e9  # seconds: with an end, the processes agree on when to stop

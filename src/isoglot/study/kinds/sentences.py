@@ -1,4 +1,4 @@
-"""Steps that measure how two languages lie to each other: retrieval, CKA and a language probe, layer by layer."""
+"""Steps that compare two languages layer by layer: retrieval, CKA and a language probe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
 from isoglot.study.kinds.step_inputs import map_pairs, open_both, sentence_pairs, step_languages
-from isoglot.study.numbers import RESAMPLES, Number, share_number
+from isoglot.study.numbers import RESAMPLES, Coordinate, Number, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
 
 

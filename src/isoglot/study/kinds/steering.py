@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.study.kinds.step_inputs import open_step_encoder, sentence_pairs
 from isoglot.study.kinds.text import TEXT
-from isoglot.study.numbers import Number, ratio_number, resampled_sums, share_number
+from isoglot.study.numbers import Coordinate, Number, ratio_number, resampled_sums, share_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.steer import LanguageMeans, Sweep, TokenSets
-    from isoglot.study.numbers import Coordinate
     from isoglot.study.steps import Work
 
 MEANS, SETS, EXAMPLES = "means.safetensors", "token_sets.json", "examples.json"

@@ -17,14 +17,13 @@ from isoglot.core.distributions import t_quantile, t_tail
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.statistics import UNLEARNED
-from isoglot.study.numbers import LEVEL, Numbers
+from isoglot.study.numbers import LEVEL, Number, Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy as np
 
-    from isoglot.study.numbers import Number
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI, %", "ner": "NER, F1", "parsing": "parsing, LAS"}

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.printed_numbers import printed
-from isoglot.study.numbers import mean_cell
+from isoglot.study.numbers import Numbers, mean_cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.study.numbers import Numbers
 
 SYSTEMS = {
     "word2vec": "Word2Vec",

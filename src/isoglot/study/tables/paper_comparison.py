@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.printed_numbers import printed
-from isoglot.study.numbers import mean_cell
+from isoglot.study.numbers import Number, Numbers, mean_cell
 from isoglot.study.tables.arm_tests import baseline_of, paired_arms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.study.numbers import Number, Numbers
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI, accuracy", "ner": "NER, F1", "parsing": "parsing, LAS"}

@@ -11,10 +11,9 @@ from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
-from isoglot.study.numbers import mean_cell
+from isoglot.study.numbers import Number, Numbers, mean_cell
 from isoglot.study.tables.arm_tests import arm_table
-from isoglot.study.tables.emergence_curves import emergence_curves, threshold_table, token_unit
-from isoglot.study.tables.layer_tables import layer_tables
+from isoglot.study.tables.layer_tables import emergence_curves, layer_tables, threshold_table, token_unit
 from isoglot.study.tables.multilingual_tables import multilingual_tables
 from isoglot.study.tables.paper_comparison import ANCHORS, SEPARATE, loss_table, paper_table
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoglot.study.claims import Difference, Verdict
-    from isoglot.study.numbers import Number, Numbers
     from isoglot.study.study import Study
 
 TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}

@@ -28,7 +28,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.clean import clean_line
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
-from isoglot.text.formats.test_sentences import held_out_sentences
+from isoglot.text.formats.test_sentences import Layout, held_out_sentences
 from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived
 from isoglot.text.stream import Report, read_stream, stream_writer
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.text.formats.lines import Skip
-    from isoglot.text.formats.test_sentences import Layout
 
 SHORTEST = 12
 """Minimum number of letters and digits of a test sentence to be searched; a Chinese character counts as three."""

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_blocks
-from isoglot.text.provenance import recorded_writer
+from isoglot.text.provenance import Provenance, recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from isoglot.text.provenance import Provenance
 
 # Whether I-X follows B-X or I-X is not checked: WikiAnn itself violates it.
 _TAG = re.compile(r"O|[BI]-\S+")

@@ -13,13 +13,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
 from isoglot.core.errors import check_name, shown
-from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
+from isoglot.text.formats.lines import LineWriter, Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from isoglot.text.formats.lines import LineWriter
 
 Layout = Literal["muse", "weighted"]
 

@@ -14,7 +14,7 @@ import io
 import lzma
 import sys
 import zlib
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
@@ -24,7 +24,6 @@ from isoglot.core.files import atomic_file, begin_to_read, storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
 
 
 Item = TypeVar("Item")

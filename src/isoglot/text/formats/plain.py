@@ -9,16 +9,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import line_writer, malformed, read_blocks, read_lines
+from isoglot.text.formats.lines import Skip, line_writer, malformed, read_blocks, read_lines
 from isoglot.text.formats.nli import LABELS
-from isoglot.text.provenance import recorded_writer
+from isoglot.text.provenance import Provenance, recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from isoglot.text.formats.lines import Skip
-    from isoglot.text.provenance import Provenance
 
 
 _LABELS = frozenset((*LABELS, "contradictory", "label", "gold_label"))

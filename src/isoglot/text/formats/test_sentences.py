@@ -11,8 +11,7 @@ from isoglot.text.formats.conll_columns import ends_in_tag, read_tagged
 from isoglot.text.formats.conllu import Tree, read_conllu
 from isoglot.text.formats.lines import malformed, read_lines
 from isoglot.text.formats.nli import KEYS, LABELS, read_inference
-from isoglot.text.formats.parallel import read_parallel
-from isoglot.text.formats.tmx import is_tmx
+from isoglot.text.formats.parallel import is_tmx, read_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

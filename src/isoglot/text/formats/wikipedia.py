@@ -22,13 +22,12 @@ from isoglot.text.cleaning.sentence_splitter import split_sentences
 from isoglot.text.formats.lines import damaged, damaged_file, longest_line, open_to_read, stored_position, too_long
 from isoglot.text.formats.wikitext import FILE_NAMESPACES, plain_text
 from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.provenance import Provenance, Source, read_provenance
+from isoglot.text.provenance import Provenance, Source, Step, read_provenance
 from isoglot.text.stream import Report, stream_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from isoglot.text.provenance import Step
 
 _PART = 1 << 16
 _CHUNK = 1 << 19  # characters of markup in a chunk

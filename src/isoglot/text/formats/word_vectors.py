@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
 from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
-from isoglot.text.provenance import recorded_writer
+from isoglot.text.provenance import Provenance, recorded_writer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     import numpy as np
-
-    from isoglot.text.provenance import Provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,18 @@ with that of the dev set of each test language (an oracle, not zero-shot) and wi
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.progress import SILENT, Progress
-from isoglot.transfer.tasks.task import by_code
+from isoglot.transfer.tasks.task import Data, Task, TaskScores, by_code
 from isoglot.transfer.tuning.checks import check_scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Data, Task, TaskScores
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
     Edit = Callable[[str], AbstractContextManager[Any]]

@@ -15,13 +15,12 @@ from isoglot.transfer.scoring.attachment import Relations, paired, tree_score
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.scoring.spans import Repair, repaired
 from isoglot.transfer.tasks.tagging import Entities
-from isoglot.transfer.tasks.task import text_of
+from isoglot.transfer.tasks.task import Task, TaskScores, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.retrieve.metrics import Interval
-    from isoglot.transfer.tasks.task import Task, TaskScores
 
 
 @dataclass(frozen=True)

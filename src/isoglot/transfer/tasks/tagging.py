@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from isoglot.languages.builtin import annotated_sentences
+from isoglot.languages.builtin import Annotated, annotated_sentences
 from isoglot.text.cleaning.realign_entities import realign
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll_columns import find_prefix, read_tagged, token_blocks
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conllu import Tree, read_conllu
 from isoglot.text.formats.lines import read_blocks
 from isoglot.transfer.scoring.spans import repaired, span_score
 from isoglot.transfer.tasks.task import (
@@ -34,16 +34,13 @@ from isoglot.transfer.tasks.task import (
     register,
 )
 from isoglot.transfer.tuning.heads import HeadConfig, LinearHead, TaskHead
-from isoglot.vocab.word_reader import windows
+from isoglot.vocab.word_reader import Joined, Reader, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.languages.builtin import Annotated
     from isoglot.languages.corpus import Split
-    from isoglot.text.formats.conllu import Tree
-    from isoglot.vocab.word_reader import Joined, Reader
 
 WordsT = TypeVar("WordsT", Tagged, Parsed)
 

@@ -19,13 +19,12 @@ import numpy as np
 import torch
 
 from isoglot.core.rng import random_stream
-from isoglot.model.batch import Batch, to_device
-from isoglot.transfer.tasks.task import IGNORED
+from isoglot.model.protocol import Batch, to_device
+from isoglot.transfer.tasks.task import IGNORED, TaskRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from isoglot.transfer.tasks.task import TaskRow
     from isoglot.vocab import Vocabulary
 
 _POOL = 40  # batches that are sorted together

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model.protocol import check_layer
-from isoglot.transfer.tasks.task import text_of
+from isoglot.model.protocol import EncoderLike, check_layer
+from isoglot.transfer.tasks.task import Data, Task, text_of
 from isoglot.transfer.tuning.tunable import tunable
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Data, Task
     from isoglot.transfer.tuning.config import TuneConfig
 
 NEARLY_ALL = 0.9

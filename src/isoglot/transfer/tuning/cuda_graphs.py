@@ -20,14 +20,13 @@ import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError
-from isoglot.transfer.tuning.batches import Shape
+from isoglot.transfer.tuning.batches import Shape, StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from torch import nn
 
-    from isoglot.transfer.tuning.batches import StoredRows
 
 MOST = 8
 """Maximum number of batch shapes per language, each captured separately. In batches of 32 with isoglot-mini's

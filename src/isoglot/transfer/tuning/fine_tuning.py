@@ -20,13 +20,14 @@ from torch import nn
 from isoglot.core.errors import InputError, NumericError
 from isoglot.core.folders import remove_folder
 from isoglot.core.progress import SILENT, Progress, counted, rate
+from isoglot.core.progress import Task as Work
 from isoglot.core.rng import derive_seed
 from isoglot.pretrain.optimizer import Optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoints
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.represent.layer_pass import evaluation_mode, row_length
-from isoglot.transfer.tasks.task import by_code
-from isoglot.transfer.tuning.batches import StoredRows, epoch_batches
+from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
+from isoglot.transfer.tuning.batches import Shape, StoredRows, epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
@@ -47,10 +48,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Mapping, Sequence
 
-    from isoglot.core.progress import Task as Work
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Data, Task, TaskRow
-    from isoglot.transfer.tuning.batches import Shape
 
 _NOTED = 20  # steps between two reports of the loss
 _MEANT = {

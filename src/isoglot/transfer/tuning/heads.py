@@ -21,10 +21,9 @@ from torch.nn import functional as F
 
 from isoglot.core.config import Config
 from isoglot.core.rng import derive_seed
-from isoglot.transfer.tasks.task import IGNORED
+from isoglot.transfer.tasks.task import IGNORED, TaskRow, TaskRows
 
 if TYPE_CHECKING:
-    from isoglot.transfer.tasks.task import TaskRow, TaskRows
     from isoglot.transfer.tuning.batches import TaskBatch
     from isoglot.vocab import Vocabulary
     from isoglot.vocab.external_tokenizer import RowLayout

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,17 +20,15 @@ from isoglot.core.artifact import load_tensors, save_arrays
 from isoglot.core.devices import product_precision
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
-from isoglot.model.protocol import layer_states
+from isoglot.model.protocol import EncoderLike, layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import StoredRows, TaskBatch, whole_batches
 from isoglot.vocab.word_reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from isoglot.model.protocol import EncoderLike
     from isoglot.transfer.tasks.task import Labels, Task, TaskRow, TaskRows
     from isoglot.transfer.tuning.config import TuneConfig
     from isoglot.transfer.tuning.heads import TaskHead

@@ -29,7 +29,7 @@ from isoglot.model.folder import INDEX as ENCODER_INDEX
 from isoglot.model.folder import encoder_files, open_encoder, read_weights, save_encoder
 from isoglot.pretrain.run_folder import FOLDER, check_same
 from isoglot.represent.encoder_hash import encoder_hash
-from isoglot.transfer.tasks.task import Labels, find_task
+from isoglot.transfer.tasks.task import Data, Labels, Task, find_task
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.tuned_encoder import KeptEpochs, Tuned, copied
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.transfer.tasks.task import Data, Task
 
 IDENTITY, INDEX = "fine_tune.json", "tuned.json"
 HEAD, ENCODER, CHANGED = "head.safetensors", "encoder", "encoder.safetensors"
