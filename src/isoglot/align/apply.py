@@ -267,6 +267,9 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
         batch: Their sentences.
         lengths: Norm of mapped vectors.
 
+    Returns:
+        B × T × E.
+
     Raises:
         ConfigError: ``lengths`` is invalid.
         InputError: The map is for another width.

@@ -23,7 +23,7 @@ import torch
 from isoglot.core.errors import ConfigError, MissingPartError
 from isoglot.core.language_codes import language_code
 from isoglot.retrieve.estimates import FOLDS, fold_numbers
-from isoglot.retrieve.gold import Gold
+from isoglot.retrieve.metrics import Gold
 
 if TYPE_CHECKING:
     from isoglot.explore.requests import (

@@ -291,12 +291,34 @@ def make_batch(
         texts: The sentences.
         language: Their language, if the vocabulary needs it.
         length: Maximum number of tokens, special tokens included.
+
+    Returns:
+        Ids and mask, B × T.
+
+    >>> from isoglot.model import load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> batch = make_batch(encoder.vocabulary, ["The house is old."], "en")
+    >>> [tuple(layer.shape[-1:]) for layer in encoder.layers(batch, "en")][:2]
+    [(384,), (384,)]
     """
     return batch_of_ids(vocabulary, vocabulary.encode_batch(texts, language), length=length)
 
 
 def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, length: int = 512) -> Batch:
     """Build a batch from ids without special tokens.
+
+    Args:
+        vocabulary: Its special tokens are added.
+        sentences: Token ids of each sentence.
+        length: Maximum number of tokens with special tokens; longer rows are truncated.
+
+    Returns:
+        Ids and mask, B × T.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> batch_of_ids(encoder.vocabulary, [[100, 101], [102]]).ids_BT.shape[0]
+    2
 
     Raises:
         ConfigError: There is no sentence, or the length leaves no room for a token.

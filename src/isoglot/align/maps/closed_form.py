@@ -197,6 +197,12 @@ class LeastSquares(MomentMap, MatrixMap):
 
     There is no intercept: put :class:`Center` before it with :class:`Steps`. X and Y may have different widths; with E
     ≥ D and a W of full rank ``inverse_transform`` inverts ``transform``.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> bool(np.allclose(LeastSquares().fit(X, Y).transform(X), Y, atol=0.05))
+    True
     """
 
     same_width: ClassVar[bool] = False
@@ -212,6 +218,12 @@ class Ridge(MomentMap, MatrixMap):
 
     Args:
         penalty: Weight of ‖W‖² against the sum of squared errors over all pairs.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> bool(np.allclose(Ridge(penalty=0.1).fit(X, Y).transform(X), Y, atol=0.05))
+    True
     """
 
     same_width: ClassVar[bool] = False
@@ -237,6 +249,12 @@ class CCA(MomentMap):
             correlations are too high; a penalty corrects that and leaves the variance a little below 1.
 
     Learns ``correlations_`` (C), ``source_`` (D × C), ``target_`` (E × C), ``source_mean_`` (D), ``target_mean_`` (E).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> Y = X @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    >>> CCA().fit(X, Y).transform(X).shape
+    (50, 4)
     """
 
     same_width: ClassVar[bool] = False

@@ -143,6 +143,19 @@ def procrustes_distance(X: Array, Y: Array) -> float:
     The angular distance arccos ‖XᵀY‖_*, in radians: 0 for the same shape, π/2 for spaces without a common direction. It
     is a metric. The narrower space is padded with zeros.
 
+    Args:
+        X: N × D.
+        Y: N × E, the same items in the same order.
+
+    Returns:
+        An angle in radians, from 0 to π / 2.
+
+    >>> import numpy as np
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 60, 5))
+    >>> turn = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    >>> bool(procrustes_distance(X, X @ turn) < 1e-3)
+    True
+
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
     """
@@ -224,6 +237,9 @@ def gromov_wasserstein(X: Array, Y: Array) -> float:
     Args:
         X: N × D.
         Y: N × E, the same items in the same order; in another order the value may be higher, but not if it is 0.
+
+    Returns:
+        0 or more; 0 for the same distances.
 
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
