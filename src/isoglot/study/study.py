@@ -212,7 +212,8 @@ class Study(Displayed):
             elif self.store.is_begun(key):
                 found[key] = StepState(step, "paused")
             else:
-                found[key] = StepState(step, "waiting")
+                where = "was computed; runs again for a step that needs its files" if record is not None else ""
+                found[key] = StepState(step, "waiting", where=where)
         return list(found.values())
 
     def find(self, key: str) -> Step:
