@@ -44,7 +44,7 @@ tests: $(VENV)/.dev  ## pytest on all cores, with coverage
 
 docs: $(VENV)/.docs  ## the site, with executed tutorials, in docs/_build/html; a warning is an error
 	@rm -rf docs/tutorials/emergence docs/tutorials/fixed docs/kit
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 dist:  ## build the sdist and the wheel, check them, install the wheel into clean environments (EXTRAS="hf report": with these, too)

@@ -159,7 +159,7 @@ def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     >>> from isoglot.languages import parallel
     >>> en, de = next(parallel(["en", "de"], seed=1))
     >>> links = align(en, de)
-    >>> all(0 <= i < len(en) and 0 <= j < len(de) for i, j in links)
+    >>> all(0 <= i < len(en.tokens()) and 0 <= j < len(de.tokens()) for i, j in links)
     True
     """
     where: dict[int, list[int]] = {}
