@@ -89,7 +89,17 @@ def setup(app: Sphinx) -> None:
     def read(_: Sphinx, name: str, content: list[str]) -> None:
         content[0] = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
 
+    def publish(app: Sphinx, error: Exception | None) -> None:
+        """Put the page of the published studies beside the site's own."""
+        from isoglot.report.study import studies_page
+        from isoglot.study.study import Study
+
+        studies = [Study.open(folder) for folder in sorted(Path(app.srcdir).parent.glob("results/wu2020-*"))]
+        if error is None and studies and app.builder.format == "html":
+            studies_page(studies).write(Path(app.outdir) / "results", one_file=True)
+
     app.connect("builder-inited", write)
+    app.connect("build-finished", publish)
     app.connect("source-read", read)
     app.registry.html_inline_math_renderers["mathml"] = (_inline_math, None)
     app.registry.html_block_math_renderers["mathml"] = (_block_math, None)
