@@ -16,7 +16,7 @@ let models = [], commands = {}, spaceData = null, compareData = [], picked = nul
 // --- server ---
 
 let gone = false;
-const waiting = {};
+const waiting = {}, waited = {};
 async function ask(view, body) {
   if (held) return heldView(view, body);
   const number = (waiting[view] = (waiting[view] || 0) + 1);
@@ -38,6 +38,15 @@ async function ask(view, body) {
     return null;
   }
   say("");
+  return found;
+}
+
+// What is shown is pale until it is that of the newest request.
+async function stale(view, answer) {
+  const number = (waited[view] = (waited[view] || 0) + 1);
+  $(view).setAttribute("aria-busy", "true");
+  const found = await answer;
+  if (number === waited[view]) $(view).removeAttribute("aria-busy");
   return found;
 }
 
@@ -200,7 +209,7 @@ function showSliders() {
 async function space() {
   const body = { model: state.model, languages: state.languages, sentences: Number(state.sentences), space: state.space, projection: state.projection, own: state.own };
   if (!spaceData) say("Reading the sentences …");
-  const found = await ask("space", body);
+  const found = await stale("space", ask("space", body));
   if (!found) return;
   spaceData = found;
   commands.space = found.command;
@@ -316,7 +325,8 @@ function showSpace() {
   $("space-projection").value = state.projection;
   const umap = $("space-projection").querySelector("[value=umap]");
   umap.disabled = !model().umap;
-  umap.textContent = model().umap ? "UMAP" : "UMAP (pip install umap-learn)";
+  $("space-projection").title = model().umap ? "" : "UMAP needs: pip install umap-learn";
+  umap.textContent = model().umap ? "UMAP" : "UMAP (missing)";
   $("space-sentences").value = state.sentences;
   options("space-own-language", codes.map((code) => [code, code]), codes[0]);
 }
@@ -356,7 +366,7 @@ function showLens() {
 async function compare() {
   const body = { model: Number(state.first), other: Number(state.other), sentences: 100, language: state.language || null, other_language: state.otherLanguage || null };
   say("Reading the sentences …");
-  const found = await ask("compare", body);
+  const found = await stale("compare", ask("compare", body));
   if (!found) { if (held) say(""); return; }
   compareData = found;
   commands.compare = found.command;
