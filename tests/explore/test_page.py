@@ -166,6 +166,7 @@ def test_an_exported_page_needs_no_server(browser, mini, tmp_path: Path):
     with page_at(browser, file.as_uri()) as page:
         page.wait_for_selector("#space-plot circle")
         assert page.locator("#space-plot circle").count() == 100
+        assert page.locator("#status").is_hidden()
         page.click("#space-space button:has-text('mapped')")
         page.click("#tab-compare")
         page.wait_for_selector("#compare-plot rect")

@@ -211,6 +211,7 @@ async function space() {
   if (!spaceData) say("Reading the sentences …");
   const found = await stale("space", ask("space", body));
   if (!found) return;
+  say("");
   spaceData = found;
   commands.space = found.command;
   if (state.spaceLayer === null || state.spaceLayer >= found.layers.length) state.spaceLayer = Math.max(0, found.layers.length - 2);
