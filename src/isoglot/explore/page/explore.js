@@ -31,7 +31,7 @@ async function ask(view, body) {
     lost();
     return null;
   }
-  if (number !== waiting[view] || answer.status === 409) return null; // a newer request is under way
+  if (number !== waiting[view] || answer.status === 204) return null; // a newer request is under way
   const found = await answer.json().catch(() => ({ error: "an answer that is not JSON" }));
   if (!answer.ok) {
     say(answer.status === 429 ? "Too fast: wait a moment." : found.error);
@@ -128,7 +128,7 @@ async function turn() {
   if (!state.text.trim()) { $("turn-tokens").replaceChildren(); return; }
   const targets = [[state.target, state.alpha], [state.second, state.alpha2]]
     .filter(([code]) => code && code !== state.source).map(([language, alpha]) => ({ language, alpha }));
-  const found = await ask("turn", { model: state.model, text: state.text, source: state.source, targets, layer: state.layer, method: state.method });
+  const found = await stale("turn", ask("turn", { model: state.model, text: state.text, source: state.source, targets, layer: state.layer, method: state.method }));
   if (!found) return;
   if (state.layer === null) { state.layer = found.layer; showSliders(); }
   commands.turn = found.command;
@@ -202,6 +202,8 @@ function showSliders() {
     $(`turn-${name}-shown`).textContent = Number(state[name]).toFixed(1);
   }
   $("turn-alpha2-label").hidden = !state.second;
+  const erased = $("turn-method").selectedOptions[0]?.textContent.startsWith("erase");
+  for (const name of ["turn-alpha", "turn-alpha2"]) $(name).disabled = erased;
 }
 
 // --- the space ---
@@ -569,7 +571,7 @@ function wire() {
   $("turn-text").addEventListener("input", () => { state.text = $("turn-text").value.slice(0, 500); soon(turn, 150); });
   $("lens-text").addEventListener("input", () => { state.lensText = $("lens-text").value.slice(0, 500); soon(lens, 200); });
   for (const name of ["alpha", "alpha2", "layer"]) $(`turn-${name}`).addEventListener("input", () => { state[name] = Number($(`turn-${name}`).value); showSliders(); turnSoon(); });
-  $("turn-method").addEventListener("change", () => { state.method = $("turn-method").value; turn(); });
+  $("turn-method").addEventListener("change", () => { state.method = $("turn-method").value; showSliders(); turn(); });
   $("turn-measured").addEventListener("click", () => { measured(); showTurn(); turn(); });
   $("space-layer").addEventListener("input", () => { state.spaceLayer = Number($("space-layer").value); plotSpace(false); });
   $("space-projection").addEventListener("change", () => { state.projection = $("space-projection").value; space(); });
