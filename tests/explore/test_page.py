@@ -95,6 +95,11 @@ def test_used_as_a_person_would(browser, tmp_path):
             )
         page.fill("#turn-alpha", "2.5")
         expect(page.locator("#turn-tokens")).to_contain_text("Regierung", timeout=20_000)
+        for method in ("transport", "leace", "mean"):  # the first two take a while: each replaces the one before
+            page.select_option("#turn-method", method)
+            assert page.locator("#turn-alpha").is_disabled() == (method == "leace")
+        expect(page.locator("#turn[aria-busy]")).to_have_count(0, timeout=60_000)
+        expect(page.locator("#turn-tokens")).to_contain_text("Regierung")
         page.hover("#turn-tokens .token:nth-child(2)")
         assert page.locator("#turn-candidates li").count() == 5
         assert "Regierung" in texts_of(saved_figure(page, tmp_path))
@@ -166,6 +171,7 @@ def test_an_exported_page_needs_no_server(browser, mini, tmp_path: Path):
     with page_at(browser, file.as_uri()) as page:
         page.wait_for_selector("#space-plot circle")
         assert page.locator("#space-plot circle").count() == 100
+        assert page.locator("#status").is_hidden()
         page.click("#space-space button:has-text('mapped')")
         page.click("#tab-compare")
         page.wait_for_selector("#compare-plot rect")

@@ -14,7 +14,18 @@ import pytest
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.plan import NAMES, SharingPlan
-from isoglot.report.figures import Bar, Figure, Line, bars, heat_map, lines, plan_figure, plan_in_words, scatter
+from isoglot.report.figures import (
+    Bar,
+    Figure,
+    Line,
+    bars,
+    heat_map,
+    lines,
+    plan_figure,
+    plan_in_words,
+    scatter,
+    tokens_figure,
+)
 from isoglot.report.figures.charts import spread
 from isoglot.report.figures.theme import fitted
 from isoglot.report.rendering import Style, render_folder, rendered, save_figure, styled
@@ -46,6 +57,8 @@ def every_figure(name: str = "a") -> dict[str, Figure]:
                  marked=[(0, 0)], **about),
         scatter({name: (1.0, 2.0), "b": (2.0, 1.0)}, name="scatter", y=name, from_first=True, level=(name, 1.0), **about),
         plan_figure(SharingPlan.parse("sep-emb+l1-3"), (name, "de"), depth=4),
+        tokens_figure([[(name, "b", name)] * 20, [("c", name, "d")]], name="tokens",
+                      title=f"Finding {name}", caption=f"Caption {name}"),
     ]  # fmt: skip
     return {figure.name: figure for figure in found}
 
@@ -108,6 +121,22 @@ def test_names_do_not_overlap_in_a_low_figure() -> None:
         assert len(rows) == 10
         places = sorted(row["y"] * made["height"] for row in rows)
         assert min(b - a for a, b in itertools.pairwise(places)) > 1.1 * font_size
+
+
+def test_layers_have_whole_numbers_once() -> None:
+    for last in (1, 2, 12, 40):
+        spec = lines(
+            [Line(name="a", points=[(0, 0.0), (last, 1.0)])], name="w", title="t", x="x", y="y", whole=True
+        ).spec
+        assert spec["encoding"]["x"]["axis"].get("values") == (list(range(last + 1)) if last < 20 else None)
+
+
+def test_tokens_of_a_long_sentence_stand_in_several_lines() -> None:
+    spec = tokens_figure([[("given", "made", "de")] * 20], name="t", title="t").spec
+    rows = spec["data"]["values"]
+    assert [row["at"] for row in rows[:3]] == [0, 6, 12]
+    assert {row["line"] for row in rows} == {0, 1, 2}
+    assert all(row["at"] + 5 <= 46 for row in rows)
 
 
 def test_ordered_lines_are_seen_on_dark_ground() -> None:

@@ -202,4 +202,5 @@ def test_results_show_themselves_in_notebooks(small_sweep: Any) -> None:
     assert caught.value.code == "config.unknown-name"
     one = next(iter(small_sweep.translations.values()))
     assert list(one.to_frame().columns) == ["source", "output"]
+    assert one.plot().name == "tokens"
     assert "&lt;sees&gt;" in one.page().html()

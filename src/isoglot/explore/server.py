@@ -159,7 +159,7 @@ def make_app(models: Sequence[ExploredModel], *, token: str, hosts: Sequence[str
         except IsoglotError as error:
             return JSONResponse({"error": str(error), "code": error.code}, status_code=422)
         except SupersededError:
-            return JSONResponse({"error": "superseded"}, status_code=409)
+            return Response(status_code=204)  # not an error, which browsers would log
         return Response(_escaped(found), media_type="application/json")
 
     app = Starlette(

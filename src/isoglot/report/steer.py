@@ -8,7 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.table import Column, Table
-from isoglot.report.figures import Figure, Line, heat_map, lines, scatter
+from isoglot.report.figures import Figure, Line, heat_map, lines, scatter, tokens_figure
 from isoglot.report.page import Folded, Page, Section, Side, escape, markup
 from isoglot.report.steer_tables import (
     KEY,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 MOST = 200
 """Sentences on a page; the files beside it have all."""
+_DRAWN = 12  # sentences of a figure
 LOOKS = (
     "Bold and underlined: a token that only the target language has. Colored alone: another token than before, which "
     "both languages have. Slanted: one that neither has."
@@ -155,9 +156,17 @@ def one_translation_page(one: Translation) -> Page:
         for number, source in enumerate(one.sources[:MOST])
     )
     shown = markup(f"<div class='table outputs'><table><tbody>{cells}</tbody></table></div>")
+    kinds = {"source": f"of {one.source}", "target": f"of {one.target}", "both": "of both", "neither": "of neither"}
+    drawn = [
+        [(token.given, token.made, kinds.get(token.belongs, "token")) for token in one.tokens(number)]
+        for number in range(min(_DRAWN, len(one.sources)))
+    ]
     title = f"{one.source} → {one.target}, layer {one.layer}, α = {one.alpha:g}"
+    figure = Folded(
+        "Token by token", [tokens_figure(drawn, name="tokens", title=title, caption="Below: what was there.")]
+    )
     table = Folded("As a table", [Table.from_rows(rows, columns, caption="Outputs")])
-    return Page(title=title, lead="", sections=[Section(title="", body=[shown, LOOKS, table])])
+    return Page(title=title, lead="", sections=[Section(title="", body=[shown, LOOKS, figure, table])])
 
 
 # --- the sweep ---

@@ -70,7 +70,7 @@ def _scores_table(done: Outcome) -> Table:
     seeds = Column("seed_deviation", "deviation over seeds", format=".1f", hidden=rows[0]["seeds"] == 1)
     others = [Column(name, format=".1f") for name in done.lines[0].others]
     columns = [Column("language"), Column("way", "epoch"), score, Column("seeds", hidden=True), seeds, *others]
-    return Table.from_rows(rows, columns, caption="Scores by language and choice of the epoch")
+    return Table.from_rows(rows, columns, caption="Scores by language")
 
 
 def _training_figure(done: Outcome) -> Figure:

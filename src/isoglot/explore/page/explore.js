@@ -16,7 +16,7 @@ let models = [], commands = {}, spaceData = null, compareData = [], picked = nul
 // --- server ---
 
 let gone = false;
-const waiting = {};
+const waiting = {}, waited = {};
 async function ask(view, body) {
   if (held) return heldView(view, body);
   const number = (waiting[view] = (waiting[view] || 0) + 1);
@@ -31,13 +31,22 @@ async function ask(view, body) {
     lost();
     return null;
   }
-  if (number !== waiting[view] || answer.status === 409) return null; // a newer request is under way
+  if (number !== waiting[view] || answer.status === 204) return null; // a newer request is under way
   const found = await answer.json().catch(() => ({ error: "an answer that is not JSON" }));
   if (!answer.ok) {
     say(answer.status === 429 ? "Too fast: wait a moment." : found.error);
     return null;
   }
   say("");
+  return found;
+}
+
+// What is shown is pale until it is that of the newest request.
+async function stale(view, answer) {
+  const number = (waited[view] = (waited[view] || 0) + 1);
+  $(view).setAttribute("aria-busy", "true");
+  const found = await answer;
+  if (number === waited[view]) $(view).removeAttribute("aria-busy");
   return found;
 }
 
@@ -119,7 +128,7 @@ async function turn() {
   if (!state.text.trim()) { $("turn-tokens").replaceChildren(); return; }
   const targets = [[state.target, state.alpha], [state.second, state.alpha2]]
     .filter(([code]) => code && code !== state.source).map(([language, alpha]) => ({ language, alpha }));
-  const found = await ask("turn", { model: state.model, text: state.text, source: state.source, targets, layer: state.layer, method: state.method });
+  const found = await stale("turn", ask("turn", { model: state.model, text: state.text, source: state.source, targets, layer: state.layer, method: state.method }));
   if (!found) return;
   if (state.layer === null) { state.layer = found.layer; showSliders(); }
   commands.turn = found.command;
@@ -193,6 +202,8 @@ function showSliders() {
     $(`turn-${name}-shown`).textContent = Number(state[name]).toFixed(1);
   }
   $("turn-alpha2-label").hidden = !state.second;
+  const erased = $("turn-method").selectedOptions[0]?.textContent.startsWith("erase");
+  for (const name of ["turn-alpha", "turn-alpha2"]) $(name).disabled = erased;
 }
 
 // --- the space ---
@@ -200,8 +211,9 @@ function showSliders() {
 async function space() {
   const body = { model: state.model, languages: state.languages, sentences: Number(state.sentences), space: state.space, projection: state.projection, own: state.own };
   if (!spaceData) say("Reading the sentences …");
-  const found = await ask("space", body);
+  const found = await stale("space", ask("space", body));
   if (!found) return;
+  say("");
   spaceData = found;
   commands.space = found.command;
   if (state.spaceLayer === null || state.spaceLayer >= found.layers.length) state.spaceLayer = Math.max(0, found.layers.length - 2);
@@ -316,7 +328,8 @@ function showSpace() {
   $("space-projection").value = state.projection;
   const umap = $("space-projection").querySelector("[value=umap]");
   umap.disabled = !model().umap;
-  umap.textContent = model().umap ? "UMAP" : "UMAP (pip install umap-learn)";
+  $("space-projection").title = model().umap ? "" : "UMAP needs: pip install umap-learn";
+  umap.textContent = model().umap ? "UMAP" : "UMAP (missing)";
   $("space-sentences").value = state.sentences;
   options("space-own-language", codes.map((code) => [code, code]), codes[0]);
 }
@@ -356,7 +369,7 @@ function showLens() {
 async function compare() {
   const body = { model: Number(state.first), other: Number(state.other), sentences: 100, language: state.language || null, other_language: state.otherLanguage || null };
   say("Reading the sentences …");
-  const found = await ask("compare", body);
+  const found = await stale("compare", ask("compare", body));
   if (!found) { if (held) say(""); return; }
   compareData = found;
   commands.compare = found.command;
@@ -558,7 +571,7 @@ function wire() {
   $("turn-text").addEventListener("input", () => { state.text = $("turn-text").value.slice(0, 500); soon(turn, 150); });
   $("lens-text").addEventListener("input", () => { state.lensText = $("lens-text").value.slice(0, 500); soon(lens, 200); });
   for (const name of ["alpha", "alpha2", "layer"]) $(`turn-${name}`).addEventListener("input", () => { state[name] = Number($(`turn-${name}`).value); showSliders(); turnSoon(); });
-  $("turn-method").addEventListener("change", () => { state.method = $("turn-method").value; turn(); });
+  $("turn-method").addEventListener("change", () => { state.method = $("turn-method").value; showSliders(); turn(); });
   $("turn-measured").addEventListener("click", () => { measured(); showTurn(); turn(); });
   $("space-layer").addEventListener("input", () => { state.spaceLayer = Number($("space-layer").value); plotSpace(false); });
   $("space-projection").addEventListener("change", () => { state.projection = $("space-projection").value; space(); });

@@ -24,6 +24,7 @@ GREY = "#8a8a8a"
 _MOST_POINTS = 40  # a longer line has no marks
 _GAP = 15  # pixels between two names at the ends of lines
 _TABLE_ROWS = 2000
+_MOST_TICKS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +194,12 @@ def _category_axis(categories: Sequence[str], title: str) -> dict[str, Any]:
 def _number_axis(values: Sequence[float], title: str, *, whole: bool) -> dict[str, Any]:
     """A horizontal axis from the least to the greatest value."""
     ends = (min(values), max(values)) if values else (0.0, 1.0)
-    axis = {"title": visible(title)} | ({"tickMinStep": 1, "format": "d"} if whole else {})
+    axis: dict[str, Any] = {"title": visible(title)}
+    if whole:
+        axis["format"] = "d"
+        first, last = ceil(ends[0]), floor(ends[1])
+        if last - first <= _MOST_TICKS:  # or there would be ticks between two layers
+            axis["values"] = list(range(first, last + 1))
     scale = {"domain": _widened(*ends), "nice": False}
     return {"field": "x", "type": "quantitative", "axis": axis, "scale": scale}
 

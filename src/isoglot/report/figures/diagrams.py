@@ -1,12 +1,12 @@
-"""Sharing plan as a diagram: Figure 1 of Wu et al. (2020) for any plan, depth and number of languages."""
+"""Diagrams: a sharing plan, as in Figure 1 of Wu et al. (2020), and tokens above those they replace."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import visible
 from isoglot.core.table import Column, Table
-from isoglot.report.figures.charts import Figure
+from isoglot.report.figures.charts import GREY, Figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,3 +87,54 @@ def plan_in_words(plan: SharingPlan) -> str:
     parts = [words.get(part) or f"layer{'s' * ('-' in part)} {part}" for part in plan.text.split(",")]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return f"Each language has its own {listed}; all else is shared."
+
+
+_LINE = 46  # letters of a line of tokens: what fits a phone
+
+
+def tokens_figure(
+    sentences: Sequence[Sequence[tuple[str, str, str]]], *, name: str, title: str, caption: str = ""
+) -> Figure:
+    """Sentences token by token: what was made above what was given, colored by kind.
+
+    Args:
+        sentences: For each token of each sentence: what was given, what was made, and its kind.
+        name: Name of the figure's files.
+        title: What it shows.
+        caption: What a reader needs to know.
+    """
+    kinds = [visible(kind) for kind in dict.fromkeys(token[2] for tokens in sentences for token in tokens)]
+    rows: list[dict[str, Any]] = []
+    line = -1
+    for number, tokens in enumerate(sentences, 1):
+        line, at = line + 1, 0
+        for given, made, kind in tokens:
+            shown = {"given": visible(given.strip()), "made": visible(made.strip())}
+            wide = max(map(len, shown.values())) + 1
+            if at and at + wide > _LINE:
+                line, at = line + 1, 0
+            rows.append({"sentence": number, "line": line, "at": at, **shown, "kind": visible(kind)})
+            at += wide
+    place = {"field": "at", "type": "quantitative", "axis": None, "scale": {"domain": [0, _LINE], "nice": False}}
+    color = {"domain": kinds} | ({} if len(kinds) < 6 else {"scheme": "tableau20"})
+    text = {"type": "text", "align": "left"}
+    spec = {
+        "data": {"values": rows},
+        "height": {"step": 48},
+        "encoding": {
+            "x": place,
+            "y": {"field": "line", "type": "ordinal", "axis": None},
+            "color": {"field": "kind", "type": "nominal", "scale": color, "legend": {"orient": "top", "title": None}},
+        },
+        "layer": [
+            {"mark": {**text, "dy": -8, "fontWeight": "bold"}, "encoding": {"text": {"field": "made"}}},
+            {
+                "mark": {**text, "dy": 8, "fontSize": 10},
+                "encoding": {"text": {"field": "given"}, "color": {"value": GREY}},
+            },
+        ],
+        "usermeta": {"isoglot": {"natural": 8 * _LINE, "keys": max(map(len, kinds), default=0)}},
+    }
+    columns = [Column("sentence"), Column("given"), Column("made"), Column("kind")]
+    table = Table.from_rows([{key: row[key] for key in ("sentence", "given", "made", "kind")} for row in rows], columns)
+    return Figure(name=name, spec=spec, title=title, caption=caption, table=table)

@@ -93,7 +93,9 @@ def fitted(spec: dict[str, Any], width: float, font_size: float = 12.0) -> dict[
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     direct = "label" in about and label <= width / 3 and "facet" not in spec
     drop = {"level_names"} if direct else {"labels", "labels_levels", "labels_lines"}
-    if "number" in about and (width - (about["left"] + 12) * letter) / about["columns"] < about["number"] * letter + 4:
+    narrow = width < 430 * font_size / 12  # the legend of colors stands below
+    sides = (about.get("left", 0) + (4 if narrow else 12)) * letter
+    if "number" in about and (width - sides) / about["columns"] < about["number"] * letter + 4:
         drop.add("numbers")
     layers["layer"] = [one for one in layers["layer"] if one.get("name") not in drop]
     if "label" in about and not direct:
@@ -104,7 +106,7 @@ def fitted(spec: dict[str, Any], width: float, font_size: float = 12.0) -> dict[
                 encoding[channel]["legend"] = dict(legend)
     if "keys" in about:
         encoding["color"]["legend"]["columns"] = max(1, int(width // (about["keys"] * letter + 40)))
-    if "number" in about and width < 430 * font_size / 12:
+    if "number" in about and narrow:
         low = {"orient": "bottom", "direction": "horizontal", "gradientLength": 160}
         for one in layers["layer"]:
             if isinstance(keys := one["encoding"].get("color", {}).get("legend"), dict):

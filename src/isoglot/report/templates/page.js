@@ -22,7 +22,8 @@
     }
     const direct = about.label && label <= width / 3 && !spec.facet;
     const drop = new Set(direct ? ["level_names"] : ["labels", "labels_levels", "labels_lines"]);
-    if (about.number && (width - (about.left + 12) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
+    const narrow = width < 430; // the legend of colors stands below
+    if (about.number && (width - (about.left + (narrow ? 4 : 12)) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
     layers.layer = layers.layer.filter(one => !drop.has(one.name));
     if (about.label && !direct) {
       const legend = { orient: "bottom", columns: Math.max(1, Math.floor(width / (label + 40))), title: null };
@@ -31,7 +32,7 @@
         if (layers.encoding[channel]) layers.encoding[channel].legend = { ...legend };
     }
     if (about.keys) layers.encoding.color.legend.columns = Math.max(1, Math.floor(width / (about.keys * letter + 40)));
-    if (about.number && width < 430)
+    if (about.number && narrow)
       for (const one of layers.layer) if (one.encoding.color?.legend) Object.assign(one.encoding.color.legend, { orient: "bottom", direction: "horizontal", gradientLength: 160 });
     return spec;
   }
