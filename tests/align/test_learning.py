@@ -151,6 +151,12 @@ class TestInduction:
         assert found.pairs_P2[:50, 1].tolist() == csls(x, y, k=1).indices_NK[:, 0].tolist()
         assert found.pairs_P2[50:, 0].tolist() == csls(y, x, k=1).indices_NK[:, 0].tolist()
 
+    def test_nearness_is_the_mean_of_both_directions(self):
+        """X has the three directions of Y and a fourth: its cosines to the best are 1, 1, 1 and 0, those of Y all 1."""
+        x = torch.eye(4, dtype=torch.float64)
+        found = random_pairs(x, x[:3], neighborhood=1, keep=1.0, chance=torch.Generator())
+        assert found.nearness == pytest.approx((0.75 + 1.0) / 2)
+
 
 class TestSelfLearning:
     @pytest.mark.parametrize("final", ["orthogonal", "reweighted"])

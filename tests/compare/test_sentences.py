@@ -7,6 +7,7 @@ import pytest
 
 from isoglot.compare.measures.registry import MEASURES, compute
 from isoglot.compare.parallel_sentences import check_count, default_languages, language_for
+from isoglot.core.errors import InputError
 from isoglot.languages import twin
 from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import Encoder, encoder_config
@@ -56,6 +57,13 @@ def test_too_few_for_a_measure_are_counted_too():
         with raises("input.too-few", count, *values):
             check_count(count, measures)
     check_count(12, list(MEASURES))
+
+
+def test_only_measures_that_need_more_sentences_are_named():
+    with pytest.raises(InputError) as found:
+        check_count(4, ["procrustes", "mutual-knn"])
+    assert "mutual-knn" in str(found.value)
+    assert "procrustes" not in str(found.value)
 
 
 @pytest.mark.parametrize("name", MEASURES)

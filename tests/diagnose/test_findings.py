@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from isoglot.diagnose import all_findings
-from isoglot.diagnose.findings import above_chance, points, suited
+from isoglot.diagnose.findings import WORTH, above_chance, points, suited, surely_gains
 from isoglot.retrieve.estimates import Estimates
 from isoglot.retrieve.metrics import Interval
 
@@ -209,3 +209,10 @@ def test_drowned_layers_are_named(made_up):
     texts = [text for text in said(drowned, "space") if "dominate" in text]
     assert f"dominate layer {layer.layer}:" in texts[0]
     assert "25.0 % (22.0 to 28.0) without the two strongest and 5.0 % (4.0 to 6.0) with them" in texts[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "expected"), [(WORTH, 0.001, True), (WORTH - 1e-9, 0.001, False), (WORTH, 0.0, False)]
+)
+def test_a_gain_is_worth_it_from_one_point_on_if_its_interval_is_above_0(value: float, low: float, expected: bool):
+    assert surely_gains(Interval(value, low, 0.1)) is expected

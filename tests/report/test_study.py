@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -161,3 +162,11 @@ def test_the_factorial_study_has_its_own_page(tmp_path: Path) -> None:
 
 def test_the_page_in_a_browser(study: MadeUpStudy, seen: Callable[..., None]) -> None:
     seen(study_page(study))
+
+
+@pytest.mark.parametrize(("after", "said"), [(0.05, "CKA rises from 0.00 to 0.05"), (0.04, "CKA hardly moves")])
+def test_a_change_of_cka_below_a_twentieth_is_said_to_be_none(after: float, said: str):
+    curve: Any = SimpleNamespace(
+        arm="Default", pair="en-de", p1=[(0, 0.1), (10**6, 0.2)], cka=[(0, 0.0), (10**6, after)]
+    )
+    assert said in emergence_finding([curve])

@@ -91,6 +91,18 @@ def test_figures_by_size_show_lines_and_bars() -> None:
     assert "-20.0 points with 450,000 sentences" in windows
 
 
+@pytest.mark.parametrize(("largest", "unit"), [(10_000, ", thousands"), (9_999, "")])
+def test_sizes_are_in_thousands_from_10_000_sentences_on(largest: int, unit: str) -> None:
+    names: dict[Coordinate, Coordinate] = {50_000: 5_000, 450_000: largest}
+    small = [
+        Number(one.measure, one.value, {**one.at, "sentences": names[one.at["sentences"]]}, one.draws, one.items)
+        for one in SIZES.select("word_mrr")
+    ]
+    (part,) = multilingual_parts(Numbers([*small, *SIZES.select("word_entries")]), "made up")
+    axis = part.figures["sizes-mrr"].spec["encoding"]["x"]["axis"]
+    assert axis["title"] == f"sentences of text in each language{unit}"
+
+
 def test_one_size_has_bars_alone() -> None:
     (part,) = multilingual_parts(Numbers(one for one in SIZES if one.at.get("sentences") != 50_000), "made up")
     assert list(part.figures) == ["figure1-mrr", "figure5-mrr"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from isoglot.model import Encoder, EncoderLike
 from isoglot.model.protocol import TokenTable
 from isoglot.represent import Representations, embedding_rows, extract, word_types
+from isoglot.represent.token_rows import RowMaker, TokenRows
+from isoglot.vocab.word_reader import Pieces
 from tests.errors import raises
 
 CORPUS = [
@@ -162,3 +165,12 @@ def test_words_for_a_tokenizer_of_bytes(ours: Encoder, tmp_path: Path):
     config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary), pad_id=1, unk_id=3)
     found = embedding_rows(Encoder(config, vocabulary), ["c", "ab"])
     assert (found.words, found.missing) == (("c",), ("ab",))
+
+
+def test_a_word_behind_more_marks_than_fit_is_read_at_the_last_token_that_does():
+    """Marks before the first word belong to its window: eight tokens, the word at the seventh, room for five."""
+    rows, maker = TokenRows(special=0), SimpleNamespace(room=5)
+    pieces = Pieces(np.arange(8), np.array([6]), np.array([8]), unread=0, joined=0)
+    RowMaker._add_windows(maker, rows, pieces)  # type: ignore[arg-type]
+    assert [each.tolist() for each in (*rows.ids, *rows.starts, *rows.lengths)] == [[0, 1, 2, 3, 4], [4], [1]]
+    assert rows.events["cut"] == 1

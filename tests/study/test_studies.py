@@ -269,7 +269,7 @@ def test_plans_name_test_data_in_the_training_text_before_anything_runs(
     data = data_from(tables, folder=tmp_path)
     found = estimate(build_study("emergence", data, OPTIONS), device="cpu", timed=lambda *_: 1000.0)
     assert found.in_text == ("2 sentences of parallel-en-de (de) are in the training text and are removed.",)
-    assert found.memory_gigabytes > 0.1
+    assert found.memory_gigabytes > 0.4  # that of Python and torch, and some for the training
     assert all(step.megabytes < 5 for step in found.steps)
     monkeypatch.setattr("isoglot.study.plan.overlap_with_tests", lambda *_, **__: pytest.fail("read again"))
     kept = build_study("emergence", data, replace(OPTIONS, keep_test_sentences=True))

@@ -356,3 +356,10 @@ def test_two_experiments_are_compared_on_the_same_sentences(nano, tmp_path: Path
         compare_experiments(tmp_path / "twin", tmp_path / "other")
     with raises("storage.not-found"):
         compare_experiments(tmp_path / "good", tmp_path)
+
+
+def test_a_head_learned_alone_leaves_the_encoder_trainable(nano):
+    task, encoder = find_task("pos"), nano()
+    train, dev, test = ({"en": task.builtin("en", split, 30)} for split in ("train", "dev", "test"))
+    run_experiment(encoder, task, train, dev, test, build_config(TuneConfig, settings=["tune=head", "epochs=1"]))
+    assert all(parameter.requires_grad for parameter in encoder.parameters())

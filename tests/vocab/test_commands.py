@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.files import read_json
-from isoglot.vocab import Shards, Vocabulary
+from isoglot.vocab import Shards, Vocabulary, train_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +151,12 @@ def test_an_encoder_s_vocabulary_can_be_inspected_by_its_name(isoglot, tmp_path:
         "isoglot: no vocabulary is named; give one: isoglot vocab inspect isoglot-mini\n",
     )
     assert isoglot("vocab", "inspect", "a", "--vocab", "b").code == 2
+
+
+@pytest.mark.parametrize("languages", [("en",), ("en", "fr")])
+def test_sharing_is_explained_where_there_is_somebody_to_share_with(isoglot, texts, tmp_path: Path, languages):
+    files = {code: texts[code] for code in languages}
+    train_vocabulary(files, mode="joint", size=500).save(tmp_path / "vocabulary")
+    shown = isoglot("vocab", "inspect", str(tmp_path / "vocabulary"))
+    assert shown.code == 0
+    assert ("Shared pieces" in shown.out) == (len(languages) > 1)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from isoglot.core.errors import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
@@ -63,6 +64,14 @@ class _SilentTask:
 
 
 SILENT = SilentProgress()
+
+
+def say_nothing(text: str) -> None:
+    """Ignore a message: the default of functions with messages for the user."""
+
+
+Say = Callable[[str], None]
+"""Receives messages for the user."""
 
 
 class LineProgress:

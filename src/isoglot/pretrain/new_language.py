@@ -32,7 +32,7 @@ from isoglot.core.errors import ConfigError
 from isoglot.core.files import file_hash
 from isoglot.core.folders import replace_folder
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.rng import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import INDEX as ENCODER
@@ -258,7 +258,7 @@ def add_language(
     resume: bool = False,
     stop: Stop = NO_STOP,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> Added:
     """Add a language to an encoder and write the result to a folder.
 
@@ -375,9 +375,7 @@ class LanguageAdder(Trainer):
 
     config: AddLanguageConfig
 
-    def __init__(
-        self, config: AddLanguageConfig, encoder: Encoder, work: _Preparation, world: World, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, config: AddLanguageConfig, encoder: Encoder, work: _Preparation, world: World, say: Say) -> None:
         origin, code, self.work = encoder.provenance, config.language.code, work
         shards = {one: Shards.open(folder) for one, folder in work.shards.items()}
         self.watched = {one: Shards.open(folder) for one, folder in work.measured.items()}

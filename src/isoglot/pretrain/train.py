@@ -20,7 +20,7 @@ import torch
 
 from isoglot.core.devices import product_precision
 from isoglot.core.folders import replace_folder
-from isoglot.core.progress import SILENT, Progress, Task
+from isoglot.core.progress import SILENT, Progress, Say, Task, say_nothing
 from isoglot.core.rng import derive_seed
 from isoglot.core.run import RunRecord, record_run
 from isoglot.model.encoder import Encoder
@@ -104,7 +104,7 @@ def pretrain(
     resume: bool = False,
     stop: Stop = NO_STOP,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> Pretrained:
     """Train an encoder on shards and write it to a folder.
 
@@ -229,7 +229,7 @@ class Trainer:
         dictionaries: Mapping[tuple[str, str], Sequence[Entry]],
         parallel: Sequence[Mapping[str, str]],
         probes: Sequence[Probe],
-        say: Callable[[str], None],
+        say: Say,
         held_out: Mapping[str, Shards] | None = None,
     ) -> None:
         self.config, self.encoder, self.shards, self.world, self.out = config, encoder, shards, world, out
@@ -493,7 +493,7 @@ class Trainer:
 
 
 @contextmanager
-def patient_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+def patient_interrupt(say: Say) -> Iterator[Callable[[], bool]]:
     """Delay the first Ctrl-C while the block lasts, so that the step can be finished and saved; a second ends at once.
 
     Outside the main thread, or if another handler of SIGINT is installed, nothing changes.

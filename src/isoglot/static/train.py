@@ -26,7 +26,7 @@ from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash, writable_folder
 from isoglot.core.folders import sweep
 from isoglot.core.optional import COMPILED
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.run import RECORD, read_record, record_run
 from isoglot.model.static_table import INDEX as FINISHED
 from isoglot.model.static_table import TableEncoder, open_table, save_table
@@ -105,7 +105,7 @@ def train_static(
     resume: bool = False,
     stop_after: int | None = None,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> Learned | None:
     """Train a vector for every frequent subword, on all languages together.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from isoglot.core.progress import Progress
+    from isoglot.core.progress import Progress, Say
     from isoglot.study.numbers import Number
 
 CANONICAL_FORM = 1
@@ -258,7 +258,7 @@ class Work:
     processes: int = 1
     deadline: float | None
     progress: Progress
-    say: Callable[[str], None]
+    say: Say
     cache: dict[Any, Any]
 
     def named(self, prefix: str) -> Iterator[tuple[str, Path]]:

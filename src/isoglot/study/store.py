@@ -30,12 +30,13 @@ from isoglot.core.errors import CorruptFileError, StorageError, one_line
 from isoglot.core.files import file_hash, storage_error, writable_folder
 from isoglot.core.folders import put_folder, restore_folder
 from isoglot.core.optional import versions
+from isoglot.core.progress import Say, say_nothing
 from isoglot.study.numbers import Number, Numbers
 from isoglot.study.step_owner import StepTakenError, owned, owner_of
 from isoglot.study.steps import KINDS, Paused, Step, Work, canonical, kind_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from isoglot.core.progress import Progress
 
@@ -169,7 +170,7 @@ class Store:
         processes: int = 1,
         deadline: float | None = None,
         progress: Progress,
-        say: Callable[[str], None] = lambda _: None,
+        say: Say = say_nothing,
         cache: dict[Any, Any] | None = None,
     ) -> dict[str, Any]:
         """Compute a step, unless it is there, and return its record.

@@ -26,7 +26,7 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
 from isoglot.core.files import writable_folder, write_files, write_text
 from isoglot.core.folders import remove_folder
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.table import Table
 from isoglot.transfer.scoring.evaluation import Selected, SelectionRule, select
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
@@ -198,7 +198,7 @@ def run_experiment(
     out: str | Path | None = None,
     *,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
     **options: Unpack[RunOptions],
 ) -> Outcome:
     """Fine-tune with every seed and setting, and test the best.
@@ -339,7 +339,7 @@ def _best(trials: Sequence[Trial]) -> Trial:
     return max(trials, key=lambda trial: trial.dev)
 
 
-def _tell_tests(tests: Sequence[Selected], say: Callable[[str], None]) -> None:
+def _tell_tests(tests: Sequence[Selected], say: Say) -> None:
     """Report skipped test examples, unseen labels and constant predictions."""
     for one in tests:
         if one.way == "source dev":

@@ -20,7 +20,7 @@ from isoglot.align.words.word_aligner import train_aligner
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.rng import random_stream
 from isoglot.represent.encoder_hash import encoder_hash
 
@@ -118,7 +118,7 @@ class Bitexts:
     pairs: int | None = None
     seed: int = 0
     progress: Progress = SILENT
-    say: Callable[[str], None] = lambda _: None
+    say: Say = say_nothing
     _made: dict[str, Bitext] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

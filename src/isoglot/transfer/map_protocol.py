@@ -34,7 +34,7 @@ from isoglot.core.artifact import load_arrays, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import writable_folder, write_files
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.table import Table
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.represent.layer_pass import Layers, chosen_layers
@@ -363,7 +363,7 @@ def map_transfer(
     out: str | Path | None = None,
     *,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
     **options: Any,  # noqa: ANN401 - fields of MapRun
 ) -> MapTransfer:
     """Train a task on every layer of a model, and test it on other models through maps.
@@ -494,7 +494,7 @@ class MapRun:
     def run(
         self,
         progress: Progress = SILENT,
-        say: Callable[[str], None] = lambda _: None,
+        say: Say = say_nothing,
         *,
         record: AbstractContextManager[RunRecord | None] | None = None,
         fitted: Mapping[Path, LayerMaps] | None = None,
@@ -550,7 +550,7 @@ class MapRun:
         todo: Sequence[tuple[int, int]],
         points: MapPoints,
         progress: Progress,
-        say: Callable[[str], None],
+        say: Say,
     ) -> None:
         """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best."""
         states, only = self._frozen_states(models), {self.source: self.dev[self.source]}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.files import read_text
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.text.cleaning.segmentation import segmenter, word_method, word_spans
 from isoglot.text.formats.conll_columns import blank_columns, find_prefix, read_tokens
 from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
@@ -26,7 +26,7 @@ from isoglot.transfer.tasks.task import Kind, Parsed, Passage, Tagged, Task
 from isoglot.transfer.tuning.fine_tuning import events_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from isoglot.transfer.tuning.tuned_encoder import Tuned
 
@@ -47,7 +47,7 @@ def read_unlabeled(
     language: str,
     *,
     counts: Counter[str] | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> list[Example]:
     """Read examples without labels from a file.
 
@@ -144,7 +144,7 @@ def predict_text(
     file: str | Path | None = None,
     form: Format | None = None,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> tuple[list[Any], Format]:
     """Predict labels for a text or the examples of a file; returns them with the format to write them in.
 

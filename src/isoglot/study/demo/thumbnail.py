@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.config import Config
 from isoglot.core.errors import IsoglotError
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.pretrain.schedule import parse_budget
 from isoglot.study.build import StudyBuilder, StudyOptions, build_study, tokens_per_step
 from isoglot.study.data import StudyData
@@ -31,7 +31,7 @@ from isoglot.study.study import INDEX, Study
 from isoglot.study.twin_steps import MOMENT_P1, RAW_P1
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 RECIPE = load_study("thumbnail")[1]
 ARMS = RECIPE.arms
@@ -108,7 +108,7 @@ def run_thumbnail(
     seed: int = 0,
     device: str = "auto",
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> tuple[list[ArmResult], ThumbnailSize]:
     """Run the recipe ``thumbnail`` in a size that suits the machine.
 

@@ -13,10 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from isoglot.core.errors import ConfigError
-from isoglot.core.progress import SILENT, Progress, Task, duration
+from isoglot.core.progress import SILENT, Progress, Say, Task, duration, say_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
@@ -73,6 +73,9 @@ class RunOptions:
     cluster: ClusterOptions = ClusterOptions()
 
 
+DEFAULTS = RunOptions()
+
+
 @dataclass
 class RunResult:
     """Result of running an engine."""
@@ -111,9 +114,7 @@ class StepQueue:
         say: Receives messages for the user.
     """
 
-    def __init__(
-        self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Say) -> None:
         self.study, self.options, self.task, self.say = study, options, task, say
         self.waiting = {step.key: step for step in steps}
         self.finished = {key for key in study.steps if key not in self.waiting}
@@ -192,10 +193,10 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
 def run_study(
     study: Study,
     engine: EngineName = "local",
-    options: RunOptions | None = None,
+    options: RunOptions = DEFAULTS,
     *,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> RunResult:
     """Run every step of a study that has to run; a failed step does not stop the others.
 
@@ -212,7 +213,6 @@ def run_study(
         MissingPartError: The engine is not installed.
         StorageError: The store cannot be written.
     """
-    options = options or RunOptions()
     check_engine(engine, options)
     start = time.monotonic()
     run = getattr(import_module(f"isoglot.study.engines.{engine}"), f"run_{engine}")

@@ -21,12 +21,12 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.files import writable_folder
-from isoglot.core.progress import SILENT, Progress, Task
-from isoglot.study.engines import RunOptions, RunResult, StepQueue, child_environment
+from isoglot.core.progress import SILENT, Progress, Say, Task, say_nothing
+from isoglot.study.engines import DEFAULTS, RunOptions, RunResult, StepQueue, child_environment
 from isoglot.study.steps import RESUMABLE, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.study.study import Study
 
@@ -38,11 +38,7 @@ _VISIBLE = 60.0
 
 
 def run_local(
-    study: Study,
-    options: RunOptions | None = None,
-    *,
-    progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    study: Study, options: RunOptions = DEFAULTS, *, progress: Progress = SILENT, say: Say = say_nothing
 ) -> RunResult:
     """Run every step that has to run; a failed step does not stop the others.
 
@@ -59,7 +55,7 @@ def run_local(
         SystemExit: SIGTERM, likewise.
     """
     study.store.sweep()
-    result, interrupt = _run(study, study.needed(), options or RunOptions(), progress, say)
+    result, interrupt = _run(study, study.needed(), options, progress, say)
     if interrupt is not None:
         raise interrupt
     return result
@@ -68,10 +64,10 @@ def run_local(
 def run_step(
     study: Study,
     step: Step,
-    options: RunOptions | None = None,
+    options: RunOptions = DEFAULTS,
     *,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> RunResult:
     """Run one step whose inputs are there, as a job of a cluster does; wait if another process is computing it.
 
@@ -83,7 +79,6 @@ def run_step(
         StorageError: An input is not there.
         SystemExit: SIGTERM, likewise.
     """
-    options = options or RunOptions()
     _wait_for_inputs(study, step)
     result, interrupt = _run(study, [step], replace(options, keep="all"), progress, say)
     if result.done and options.keep != "all":
@@ -97,7 +92,7 @@ def run_step(
 
 
 def _run(
-    study: Study, steps: Sequence[Step], options: RunOptions, progress: Progress, say: Callable[[str], None]
+    study: Study, steps: Sequence[Step], options: RunOptions, progress: Progress, say: Say
 ) -> tuple[RunResult, BaseException | None]:
     """Run steps; returns what came of them, and the interrupt that ended the run early, if one did."""
     with progress.task("study", total=len(steps), unit="steps") as task:
@@ -185,9 +180,7 @@ class _Worker:
 class _Engine(StepQueue):
     """Gives steps to workers as their inputs become ready."""
 
-    def __init__(
-        self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Say) -> None:
         super().__init__(study, options, steps, task, say)
         self.selector = selectors.DefaultSelector()
         self.places = _places(options, study.about.get("threads"))

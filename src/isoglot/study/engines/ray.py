@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path
 from isoglot.core.optional import import_part
-from isoglot.core.progress import SILENT, Progress, Task
-from isoglot.study.engines import ClusterOptions, RunOptions, RunResult, StepQueue
+from isoglot.core.progress import SILENT, Progress, Say, Task, say_nothing
+from isoglot.study.engines import DEFAULTS, ClusterOptions, RunOptions, RunResult, StepQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
@@ -35,11 +35,7 @@ _PATIENCE = 45.0
 
 
 def run_ray(
-    study: Study,
-    options: RunOptions | None = None,
-    *,
-    progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    study: Study, options: RunOptions = DEFAULTS, *, progress: Progress = SILENT, say: Say = say_nothing
 ) -> RunResult:
     """Run every step that has to run as a task of a Ray cluster; a failed step does not stop the others.
 
@@ -50,7 +46,6 @@ def run_ray(
         StorageError: The store cannot be written.
     """
     ray = import_part("ray")
-    options = options or RunOptions()
     study.store.sweep()
     needed = study.needed()
     begun = _connect(ray, options.cluster)
@@ -95,7 +90,7 @@ class _Engine(StepQueue):
         options: RunOptions,
         steps: Sequence[Step],
         task: Task,
-        say: Callable[[str], None],
+        say: Say,
     ) -> None:
         super().__init__(study, options, steps, task, say)
         self.ray = ray

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path, writable_folder, write_text
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.run import sole_writer
-from isoglot.study.engines import RunOptions, RunResult
+from isoglot.study.engines import DEFAULTS, RunOptions, RunResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from isoglot.study.steps import Step
     from isoglot.study.study import Study
@@ -66,11 +66,7 @@ exit "$code"
 
 
 def run_slurm(
-    study: Study,
-    options: RunOptions | None = None,
-    *,
-    progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    study: Study, options: RunOptions = DEFAULTS, *, progress: Progress = SILENT, say: Say = say_nothing
 ) -> RunResult:
     """Submit jobs for the steps that have to run and have none in the queue; with ``wait``, until all have ended.
 
@@ -79,7 +75,6 @@ def run_slurm(
         KeyboardInterrupt: Ctrl-C while it waits; the jobs stay in the queue.
         StorageError: The store cannot be written.
     """
-    options = options or RunOptions()
     study.store.sweep()
     needed = study.needed()
     jobs = submit(study, needed, options, say)
@@ -120,9 +115,7 @@ def _result(study: Study, needed: Sequence[Step]) -> RunResult:
 # --- submitting ---
 
 
-def submit(
-    study: Study, steps: Sequence[Step], options: RunOptions, say: Callable[[str], None] = lambda _: None
-) -> dict[str, str]:
+def submit(study: Study, steps: Sequence[Step], options: RunOptions, say: Say = say_nothing) -> dict[str, str]:
     """Submit jobs for steps, given inputs first; returns the jobs of all steps that have one in the queue, by key.
 
     Raises:

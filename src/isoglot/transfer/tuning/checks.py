@@ -11,8 +11,9 @@ from isoglot.transfer.tuning.tunable import tunable
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from isoglot.core.progress import Say
     from isoglot.transfer.tuning.config import TuneConfig
 
 NEARLY_ALL = 0.9
@@ -92,7 +93,7 @@ def tell_in_training(
     train: Mapping[str, Data[Any]],
     dev: Mapping[str, Data[Any]],
     test: Mapping[str, Data[Any]],
-    say: Callable[[str], None],
+    say: Say,
 ) -> dict[str, dict[str, int]]:
     """Count and report dev and test examples that are in training.
 

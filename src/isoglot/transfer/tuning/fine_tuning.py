@@ -19,7 +19,7 @@ from torch import nn
 
 from isoglot.core.errors import InputError, NumericError
 from isoglot.core.folders import remove_folder
-from isoglot.core.progress import SILENT, Progress, counted, rate
+from isoglot.core.progress import SILENT, Progress, Say, counted, rate, say_nothing
 from isoglot.core.progress import Task as Work
 from isoglot.core.rng import derive_seed
 from isoglot.pretrain.optimizer import Optimizer
@@ -46,7 +46,7 @@ from isoglot.transfer.tuning.tuned_folder import (
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from isoglot.model.protocol import EncoderLike
 
@@ -72,7 +72,7 @@ def fine_tune(
     resume: bool = False,
     held: HeldVectors | None = None,
     progress: Progress = SILENT,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = say_nothing,
 ) -> Tuned:
     """Fine-tune an encoder on a task in one or several languages.
 
@@ -132,7 +132,7 @@ class TaskTrainer:
         dev: Mapping[str, Data[Any]],
         config: TuneConfig,
         out: Path | None,
-        say: Callable[[str], None],
+        say: Say,
         held: HeldVectors | None = None,
     ) -> None:
         check_setting(encoder, task, config)
