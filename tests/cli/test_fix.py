@@ -35,7 +35,7 @@ def test_the_folder_is_a_model_and_can_be_written_again(fix, tmp_path: Path):
         assert facts["difference"] < 1e-5
         assert "## Fixed with isoglot" in (out / "README.md").read_text()
         assert load_encoder(out, device="cpu").sentence_head is not None
-    assert [row["finds"] for row in facts["mixed"]][0] == "a translation"
+    assert facts["mixed"][0]["finds"] == "a translation"
     assert sum(row["after"]["value"] for row in facts["mixed"]) == pytest.approx(1)
 
 

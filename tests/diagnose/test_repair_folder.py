@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.diagnose.repair.folder import largest_difference, write_first_layers, write_fixed
+from isoglot.diagnose.repair.folder import hf_folder, largest_difference, write_first_layers, write_fixed
 from isoglot.diagnose.repair.onnx_model import onnx_difference, write_onnx
 from isoglot.diagnose.repair.treatments import Affine, unit_rows
 from isoglot.model import load_encoder
@@ -156,6 +156,27 @@ def test_onnx_routes_by_language(plain: Path, tmp_path: Path):
     }
     assert onnx_difference(tmp_path / "fixed", dict.fromkeys(expected, TEXTS), expected) < 1e-5
     assert np.abs(expected["de"] - expected["sw"]).max() > 1e-3
+
+
+def test_a_name_on_the_hub(fixed: Path, tmp_path: Path, monkeypatch):
+    """A snapshot in the local cache, without a network."""
+    import shutil
+
+    import huggingface_hub.constants
+
+    from isoglot.model.hf import source
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(source, "_network", lambda: False)
+    stored = tmp_path / "models--me--fixed"
+    shutil.copytree(fixed, stored / "snapshots" / "0123")
+    (stored / "refs").mkdir()
+    (stored / "refs" / "main").write_text("0123")
+    assert source.hub_snapshot("me/fixed").name == "0123"
+    write_fixed(source.hub_snapshot("me/fixed"), random_fix(384, 1), tmp_path / "twice")
+    assert hf_folder("me/fixed", tmp_path / "scratch") == source.hub_snapshot("me/fixed")
+    with raises("storage.model-not-found", "me/other"):
+        hf_folder("me/other", tmp_path / "scratch")
 
 
 def test_bad_input_is_one_line(plain: Path, tmp_path: Path):
