@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -15,9 +16,11 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertModel
 
+from isoglot.cli.verbs.diagnose import _commands
 from isoglot.core.files import read_json
+from isoglot.diagnose.findings import FEWEST_TO_TRAIN, Action, Remedy
 from isoglot.languages import parallel
-from isoglot.model import Encoder, encoder_config, save_encoder
+from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.vocab import Vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL
 
@@ -215,3 +218,42 @@ def test_layers_are_chosen_on_enough_sentences(isoglot, folder: Path, monkeypatc
     result = isoglot("rank", "ours", "hooked", *FILES, "--device", "cpu", "-q")
     assert result.code == 2
     assert "--layer -1" in result.err
+
+
+def test_the_command_of_every_action_works_when_pasted(isoglot, folder: Path, tmp_path: Path, monkeypatch):
+    rows = list(islice(parallel(["en", "fr"], seed=5), 100))
+    for side, name in enumerate(("en", "fr")):
+        lines = [f"{number} {rows[number % 100][side].text}\n" for number in range(FEWEST_TO_TRAIN)]
+        (tmp_path / f"{name} text.txt").write_text("".join(lines))
+    monkeypatch.chdir(tmp_path)
+    given = [f"{code}={code} text.txt" for code in ("en", "fr")]
+    model = str(folder / "imported")
+    command = _commands(load_encoder(model, device="cpu"), model, given, None, 60, None)
+    small = "language.subwords=200 batch.size=2 evaluation.sequences=2 log.peak=off"
+    quick = {"fix": "resamples=20 copies=10", "diagnose": "resamples=50 draws=20", "pretrain": small}
+    for remedy in get_args(Remedy):
+        typed = command(Action(remedy, {"csls": 1, "more": 70, "add-language": "fr"}.get(remedy)))
+        assert typed is not None, remedy
+        _, *words = shlex.split(typed)
+        extra = [word for each in quick.get(words[0], "").split() for word in ("--set", each)]
+        extra += ["--budget", "4steps"] if words[0] == "pretrain" else []
+        result = isoglot(*words, *extra, "--device", "cpu", "-q")
+        assert result.code == 0, (typed, result.err)
+
+
+def test_commands_that_cannot_work_are_not_given(folder: Path):
+    given = ["en=a.txt", f"sw={folder}/b.txt"]
+    imported = load_encoder(str(folder / "imported"), device="cpu")
+    assert _commands(imported, "imported", given, None, None, None)(Action("add-language", "sw")) is None  # few lines
+    ours = load_encoder(str(folder / "ours"), device="cpu")
+    assert _commands(ours, "ours", given, None, None, None)(Action("add-language", "en")) is None  # it has English
+    assert _commands(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text
+
+
+def test_findings_end_with_a_command_in_one_line(diagnose):
+    given = ("--langs", "en,fr", "--sentences", "60")
+    result, as_json = diagnose("imported", *given), diagnose("imported", *given, "--json")
+    commands = [each["command"] for each in json.loads(as_json.out)["findings"] if each["command"]]
+    assert commands
+    lines = [line.strip() for line in result.out.splitlines()]
+    assert all(command in lines for command in commands)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.diagnose.repair.folder import largest_difference, write_fixed
+from isoglot.diagnose.repair.folder import hf_folder, largest_difference, write_first_layers, write_fixed
+from isoglot.diagnose.repair.onnx_model import onnx_difference, write_onnx
 from isoglot.diagnose.repair.treatments import Affine, unit_rows
 from isoglot.model import load_encoder
 from isoglot.model.hf.export import export_to_hf
@@ -111,8 +112,75 @@ def test_sentence_transformers_routes_by_task(plain: Path, routed: Path):
         np.testing.assert_allclose(found, unit_rows(random_fix(384)(rows)), atol=1e-5)
 
 
+def test_a_fix_of_an_earlier_layer_leaves_out_the_later_ones(plain: Path, tmp_path: Path):
+    write_first_layers(plain, 3, tmp_path / "first")
+    rows = vectors(tmp_path / "first", pool="mean-all")
+    write_fixed(plain, random_fix(384), tmp_path / "fixed", layers=3)
+    assert load_encoder(tmp_path / "fixed", device="cpu").depth == 3
+    assert largest_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": random_fix(384)(rows)}) < 1e-5
+    sizes = [(each / "model.safetensors").stat().st_size for each in (tmp_path / "fixed", plain)]
+    assert sizes[0] < sizes[1]
+
+
+def test_of_a_post_norm_model_an_earlier_layer_is_the_hidden_state(plain: Path, tmp_path: Path):
+    """BERT has no norm after its last layer."""
+    import transformers
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 48}
+    transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=32000, **sizes)).save_pretrained(tmp_path / "bert")
+    transformers.AutoTokenizer.from_pretrained(plain).save_pretrained(tmp_path / "bert")
+    write_first_layers(tmp_path / "bert", 2, tmp_path / "first")
+    encoder = load_encoder(tmp_path / "bert", device="cpu")
+    whole = extract(encoder, TEXTS, layers=[2], pool="mean-all", language="en")[2]
+    np.testing.assert_allclose(vectors(tmp_path / "first", pool="mean-all"), whole, atol=1e-5)
+
+
+def test_onnx_has_the_same_vectors(plain: Path, tmp_path: Path):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    write_fixed(plain, random_fix(384), tmp_path / "fixed", layers=2)
+    write_onnx(tmp_path / "fixed")
+    expected = vectors(tmp_path / "fixed")
+    assert onnx_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected}) < 1e-5
+    assert onnx_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected[::-1]}) > 1e-3
+
+
+def test_onnx_routes_by_language(plain: Path, tmp_path: Path):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    write_fixed(plain, random_fix(384), tmp_path / "fixed", layers=1, by_language={"de": random_fix(384, 1)})
+    write_onnx(tmp_path / "fixed")
+    encoder = load_encoder(tmp_path / "fixed", device="cpu")
+    expected = {
+        code: extract(encoder, TEXTS, layers=[-1], language=code, pool="model")[encoder.depth] for code in ("de", "sw")
+    }
+    assert onnx_difference(tmp_path / "fixed", dict.fromkeys(expected, TEXTS), expected) < 1e-5
+    assert np.abs(expected["de"] - expected["sw"]).max() > 1e-3
+
+
+def test_a_name_on_the_hub(fixed: Path, tmp_path: Path, monkeypatch):
+    """A snapshot in the local cache, without a network."""
+    import shutil
+
+    import huggingface_hub.constants
+
+    from isoglot.model.hf import source
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(source, "_network", lambda: False)
+    stored = tmp_path / "models--me--fixed"
+    shutil.copytree(fixed, stored / "snapshots" / "0123")
+    (stored / "refs").mkdir()
+    (stored / "refs" / "main").write_text("0123")
+    assert source.hub_snapshot("me/fixed").name == "0123"
+    write_fixed(source.hub_snapshot("me/fixed"), random_fix(384, 1), tmp_path / "twice")
+    assert hf_folder("me/fixed", tmp_path / "scratch") == source.hub_snapshot("me/fixed")
+    with raises("storage.model-not-found", "me/other"):
+        hf_folder("me/other", tmp_path / "scratch")
+
+
 def test_bad_input_is_one_line(plain: Path, tmp_path: Path):
-    with raises("config.not-supported", "no/such"):
+    with raises("storage.model-not-found", "no/such"):
         write_fixed("no/such", random_fix(384), tmp_path / "a")
     with raises("config.not-supported", "mean"):
         write_fixed(plain, random_fix(384), tmp_path / "b", pool="mean")

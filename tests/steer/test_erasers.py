@@ -333,3 +333,17 @@ def test_languages_that_do_not_differ_are_left_alone():
     both, codes = np.concatenate([X, X]), ["en"] * len(X) + ["de"] * len(X)
     for eraser in (LSAR(), INLP(), LEACE()):
         np.testing.assert_allclose(eraser.fit_transform(both, codes), both, atol=1e-12)
+
+
+def test_a_dead_column_is_left_alone():
+    """Real encoders have columns of 1e-32, whose language means differ by as much as they spread."""
+    X, codes = np.random.default_rng(0).normal(size=(600, 8)), np.repeat(["en", "de"], 300)
+    X[:, 0] += codes == "de"
+    X[:, 1] *= 1e-32
+    X[:, 1] += 1e-32 * (codes == "de")
+    eraser = LEACE().fit(X, codes)
+    assert np.abs(eraser.left_ @ eraser.right_).max() < 10
+    found = eraser.transform(X)
+    np.testing.assert_allclose(found[:, 1], X[:, 1], atol=1e-12)
+    means = [found[codes == code].mean(axis=0) for code in ("en", "de")]
+    np.testing.assert_allclose(means[0], means[1], atol=1e-9)

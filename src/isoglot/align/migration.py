@@ -163,17 +163,19 @@ class AffineMap:
 
     def apply(self, rows_BD: torch.Tensor) -> torch.Tensor:
         """Mapped rows, float32 (B × E)."""
-        mapped_BE = torch.empty(len(rows_BD), self.W_DE.shape[1])
-        for start in range(0, len(rows_BD), _TILE):
-            tile_TD, rows = rows_BD[start : start + _TILE].float(), slice(start, start + _TILE)
-            if len(tile_TD) == _TILE:
-                torch.addmm(self.b_E, tile_TD, self.W_DE, out=mapped_BE[rows])
-            else:
-                padded_TD = torch.nn.functional.pad(tile_TD, (0, 0, 0, _TILE - len(tile_TD)))
-                mapped_BE[rows] = torch.addmm(self.b_E, padded_TD, self.W_DE)[: len(tile_TD)]
-            if self.unit_length:
-                mapped_BE[rows] /= mapped_BE[rows].norm(dim=1, keepdim=True).clamp(min=1e-30)
-        return mapped_BE
+        W_DE, b_E = self.W_DE.numpy(), self.b_E.numpy()
+        mapped_BE = np.empty((len(rows_BD), W_DE.shape[1]), dtype=np.float32)
+        with np.errstate(all="ignore"):  # rows that are not finite are the caller's to refuse
+            for start in range(0, len(rows_BD), _TILE):
+                tile_TD, tile_TE = rows_BD[start : start + _TILE].float().numpy(), mapped_BE[start : start + _TILE]
+                if len(tile_TD) == _TILE:
+                    np.matmul(tile_TD, W_DE, out=tile_TE)
+                else:
+                    tile_TE[:] = (np.pad(tile_TD, ((0, _TILE - len(tile_TD)), (0, 0))) @ W_DE)[: len(tile_TD)]
+                tile_TE += b_E
+                if self.unit_length:
+                    tile_TE /= np.maximum(np.linalg.norm(tile_TE, axis=1, keepdims=True), 1e-30)
+        return torch.from_numpy(mapped_BE)
 
     def save(self, path: Path) -> None:
         """Write to a safetensors file.
@@ -241,9 +243,12 @@ def map_file(
 
 
 def _check_finite(mapped_BE: torch.Tensor, start: int, path: Path) -> None:
-    # One number that is not finite makes the sum so; only then single rows are looked at.
-    if not torch.isfinite(mapped_BE.sum(dtype=torch.float64)):
-        row = start + int((~torch.isfinite(mapped_BE).all(dim=1)).nonzero()[0])
+    # One number that is not finite makes the sum so; only then, or if the sum is too large, single rows are looked at.
+    if torch.isfinite(mapped_BE.sum(dtype=torch.float32)):
+        return
+    is_bad_B = ~torch.isfinite(mapped_BE).all(dim=1)
+    if is_bad_B.any():
+        row = start + int(is_bad_B.nonzero()[0])
         problem = f"row {row} is not finite, or too large for {mapped_BE.dtype} when mapped"
         raise InputError(problem, "remove such rows (rows count from 0)", "not-finite", file=path)
 

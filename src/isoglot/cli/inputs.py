@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from isoglot.core.progress import Progress
+    from isoglot.diagnose.repair.own_task import OwnTask
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.retrieve.estimates import Estimates, From, OtherText
@@ -215,6 +216,27 @@ def parse_pairs(values: list[str], option: str = "--dictionary") -> dict[tuple[s
             raise ConfigError(problem, remedy, "malformed-option")
         named.setdefault(languages, []).append(_existing(name, value, option))
     return named
+
+
+def parse_tasks(values: list[str], option: str = "--eval") -> list[OwnTask]:
+    """Read queries with relevant documents: ``PATH``, or ``FROM-TO=PATH`` with the languages of both.
+
+    Raises:
+        ConfigError: There are no two languages before the ``=``, or no such file.
+        InputError: A file cannot be read as such.
+        StorageError: The same.
+    """
+    from isoglot.diagnose.repair.own_task import OwnTask
+    from isoglot.text.formats.judged import read_judged
+
+    tasks = []
+    for value in values:
+        if is_path(value):
+            tasks.append(OwnTask(read_judged(_existing(value, value, option))))
+        else:
+            (languages, paths), *_ = parse_pairs([value], option).items()
+            tasks.append(OwnTask(read_judged(paths[0]), languages))
+    return tasks
 
 
 def _two_languages(pair: str) -> tuple[str, str] | None:

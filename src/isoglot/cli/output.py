@@ -119,7 +119,7 @@ class Output:
         if self.json:
             sys.stdout.write(_as_json(value) + "\n")
         else:
-            self._console().print(shown)
+            self._console().print(shown, crop=False)  # a command stays one line, so that it can be copied
             for run in OPENED.values():
                 self.say(str(run))
 

@@ -41,6 +41,7 @@ PARTS = (
     Part(extra="bleu", libraries=("sacrebleu",)),
     Part(extra="frames", libraries=("pandas", "pyarrow")),
     Part(extra="ot", libraries=("pot",)),
+    Part(extra="onnx", libraries=("onnx", "onnxscript", "onnxruntime")),
     Part(extra="tensorboard", libraries=("tensorboard",)),
     Part(extra="wandb", libraries=("wandb",)),
     Part(extra="mlflow", libraries=("mlflow",)),

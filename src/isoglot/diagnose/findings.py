@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from isoglot.core.language_codes import language_name
 from isoglot.core.progress import counted, listed
 from isoglot.retrieve.simultaneous_intervals import MARGIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from isoglot.diagnose.result import Checkup, LanguageFacts
     from isoglot.retrieve.metrics import Interval
@@ -56,16 +56,40 @@ DETECTED = 0.9
 
 Topic = Literal["verdict", "layer", "languages", "gain", "tokenizer", "space"]
 Tone = Literal["good", "plain", "warn", "bad"]
-_Said = tuple[Tone, str]
+Remedy = Literal["fix", "means", "rotation", "trimmed", "leace", "whitening", "csls", "more", "add-language"]
+FIX_SETTINGS: Mapping[Remedy, tuple[str, ...]] = {
+    "fix": (),
+    "means": ("method=means", "languages=known"),
+    "rotation": ("method=rotation", "languages=known"),
+    "trimmed": ("method=trimmed",),
+    "leace": ("method=leace",),
+    "whitening": ("method=whitening",),
+}
+"""Settings of the remedies that are fixes; ``fix`` chooses among all."""
+FEWEST_TO_TRAIN = 10_000
+"""The smallest number of lines of text that adding a language is advised with."""
+FEWEST_TO_FIX = 50
+"""The smallest number of sentences that a fix can be chosen on."""
+
+
+class Action(NamedTuple):
+    """What acts on a finding, with a number (a layer, or sentences) or a language where it needs one."""
+
+    remedy: Remedy
+    value: int | str | None = None
+
+
+_Said = tuple[Tone, str] | tuple[Tone, str, Action | None]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: a sentence or two, its topic and its tone."""
+    """One finding: a sentence or two, its topic and its tone, and what acts on it."""
 
     topic: Topic
     tone: Tone
     text: str
+    action: Action | None = None
 
 
 def all_findings(checkup: Checkup) -> list[Finding]:
@@ -125,11 +149,18 @@ def _verdict(checkup: Checkup) -> _Said:
         return "bad", f"{text} the best layer finds {level}."
     if at_chance:
         return "bad", f"No better than chance on {names}: the best layer finds {level}."
+    fix = _fix(checkup, "fix")
     if poor:
-        return "bad", f"Poorly aligned: the best layer finds {level}, and no pair is significantly above {_share(BAD)}."
+        text = f"Poorly aligned: the best layer finds {level}, and no pair is significantly above {_share(BAD)}."
+        return "bad", text, fix
     if best.found.low > GOOD:
         return "good", f"Well aligned: the best layer finds {level}."
-    return "plain", f"Partly aligned: the best layer finds {level}."
+    return "plain", f"Partly aligned: the best layer finds {level}.", fix
+
+
+def _fix(checkup: Checkup, remedy: Remedy) -> Action | None:
+    """A fix, where there are sentences enough to choose it on."""
+    return Action(remedy) if checkup.sentences >= FEWEST_TO_FIX else None
 
 
 def _layer_findings(checkup: Checkup) -> Iterator[_Said]:
@@ -148,7 +179,7 @@ def _layer_findings(checkup: Checkup) -> Iterator[_Said]:
         text += f" These sentences are too few to tell whether {_layers_are(best.undecided)} as good."
     if best.over_last is not None and surely_gains(best.over_last):
         text += f" The last layer, {checkup.layers[-1].layer}, finds {points(best.over_last, sign='')} fewer."
-    yield "plain", text
+    yield "plain", text, _fix(checkup, "means" if best.way == "centered" and best.over_last is None else "fix")
     for each in checkup.languages:
         if each.layer_gain is not None:
             more = f"{percent(each.at_layer)} there, {points(each.layer_gain, sign='')} more"
@@ -195,14 +226,17 @@ def _language_findings(checkup: Checkup) -> Iterator[_Said]:
         elif each.lead is not None and each.lead.high < -BEHIND:
             behind.append((each, each.lead))
     if at_chance:
-        yield "bad", f"At chance with every other language ({_share(chance)}): {_names(at_chance)}."
+        text = f"At chance with every other language ({_share(chance)}): {_names(at_chance)}."
+        yield "bad", text, Action("add-language", at_chance[0].code)
     if lost:
-        yield "bad", f"Almost no translations are found for {_partners(lost)}; chance is {_share(chance)}."
+        text = f"Almost no translations are found for {_partners(lost)}; chance is {_share(chance)}."
+        yield "bad", text, Action("add-language", min(lost, key=lambda each: each.best.value).code)
     if bad:
-        yield "bad", f"Poorly aligned even with the closest language: {_partners(bad)}."
+        yield "bad", f"Poorly aligned even with the closest language: {_partners(bad)}.", _fix(checkup, "fix")
     for each, lead in behind:
         lag = points(lead, sign="", turned=True)
-        yield "warn", f"{language_name(each.code)} lags: its pairs find {lag} fewer than the others."
+        text = f"{language_name(each.code)} lags: its pairs find {lag} fewer than the others."
+        yield "warn", text, _fix(checkup, "fix")
     if not (at_chance or lost or bad or behind) and len(checkup.languages) > 2:
         yield "good", "No language lags clearly behind the others."
 
@@ -237,9 +271,9 @@ def _gain_findings(checkup: Checkup) -> Iterator[_Said]:
     best, sources = checkup.best, checkup.estimates
     over = "on top of that" if best.way == "centered" else "over plain cosine"
     means = f"Removing each language’s mean, {sources.means_in_words},"
-    yield _gain(means, best.centering, "over unmodified vectors, at no cost")
+    yield _gain(means, best.centering, "over unmodified vectors, at no cost", _fix(checkup, "means"))
     csls = f"Searching by CSLS instead of cosine, neighborhoods {sources.neighborhoods_in_words},"
-    yield _gain(csls, best.csls, f"{over}, at no cost")
+    yield _gain(csls, best.csls, f"{over}, at no cost", Action("csls", best.layer))
     yield _rotation_gain(checkup, over)
 
 
@@ -252,19 +286,19 @@ def _rotation_gain(checkup: Checkup, over: str) -> _Said:
         wanted = 1000 * ceil(ENOUGH * width / share / 1000)
         loss = points(best.mapping, sign="", turned=True)
         text = f"{rotation} loses {loss}, but that is too few pairs for {width:,} dimensions to tell whether one helps."
-        return "plain", f"{text} Use at least {wanted:,} sentences."
-    tone, text = _gain(rotation, best.mapping, over)
+        return "plain", f"{text} Use at least {wanted:,} sentences.", Action("more", wanted)
+    tone, text, *action = _gain(rotation, best.mapping, over, _fix(checkup, "rotation"))
     beyond = best.mapping_over_first
     if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
         text += f" But a rotation of layer 0, the embeddings without context, finds no less, {first}: it may learn word"
         return "plain", f"{text} translations from the pairs rather than reveal a shared space."
-    return tone, text
+    return tone, text, action[0] if action else None
 
 
-def _gain(what: str, gain: Interval, over: str) -> _Said:
+def _gain(what: str, gain: Interval, over: str, action: Action | None) -> _Said:
     if surely_gains(gain):
-        return "good", f"{what} gains {points(gain, sign='')} {over}."
+        return "good", f"{what} gains {points(gain, sign='')} {over}.", action
     if _surely_loses(gain):
         return "warn", f"{what} loses {points(gain, sign='', turned=True)}: do not use it."
     if gain.low > 0 or gain.high < 0 or max(-gain.low, gain.high) < WORTH:
@@ -285,13 +319,15 @@ def _tokenizer_findings(checkup: Checkup) -> Iterator[_Said]:
         unknown = f"{_share(tokens.unknown_rate)} of the {name} tokens are unknown"
         if tokens.unknown_rate >= UNKNOWN_MANY:
             fine = False
-            yield "bad", f"{unknown}: the model never sees that part of the text."
+            text = f"{unknown}: the model never sees that part of the text."
+            yield "bad", text, Action("add-language", each.code)
         elif tokens.unknown_rate >= UNKNOWN:
             fine = False
             yield "warn", f"{unknown}."
         if tokens.spelled_share >= SPELLED and tokens.tokens_per_word >= SPELLED_TOKENS:
             fine = False
-            yield "bad", f"{name} is spelled letter by letter: {tokens.tokens_per_word:.1f} tokens per word {beside}."
+            text = f"{name} is spelled letter by letter: {tokens.tokens_per_word:.1f} tokens per word {beside}."
+            yield "bad", text, Action("add-language", each.code)
         elif tokens.tokens_per_word >= SPLIT * fewest.tokens.tokens_per_word and tokens.unknown_rate < UNKNOWN_MANY:
             split.append(f"{language_name(each.code)} {tokens.tokens_per_word:.1f}")
     if split:
@@ -317,10 +353,12 @@ def _space_findings(checkup: Checkup) -> Iterator[_Said]:
     yield from _dominant_directions(checkup)
     if here.mean_cosine >= ANISOTROPIC:
         text = f"The space is anisotropic: in layer {here.layer} two unrelated sentences of one language have a cosine"
-        yield "plain", f"{text} of {here.mean_cosine:.2f} on average, so a high cosine means little."
+        text += f" of {here.mean_cosine:.2f} on average, so a high cosine means little."
+        yield "plain", text, _fix(checkup, "whitening")
     if here.hubness >= HUBS:
         values = f"hubness {here.hubness:.1f}, with CSLS {here.hubness_csls:.1f}"
-        yield "plain", f"Some sentences are near neighbors of many others: {values}."
+        text = f"Some sentences are near neighbors of many others: {values}."
+        yield "plain", text, Action("csls", here.layer)
     if here.cka is not None and here.cka_null is not None:
         pairs = len(checkup.pairs)
         which = "every pair" if here.cka_above == pairs else f"{here.cka_above} of {pairs} pairs"
@@ -342,7 +380,7 @@ def _dominant_directions(checkup: Checkup) -> Iterator[_Said]:
         which = f"layer {names[0]}" if len(names) == 1 else f"layers {listed(names)}"
         found, before = percent(most.found["trimmed"]), percent(most.found["centered"])
         text = f"A few strong directions dominate {which}: with means removed, layer {most.layer} finds {found} without"
-        yield "warn", f"{text} the two strongest and {before} with them."
+        yield "warn", f"{text} the two strongest and {before} with them.", _fix(checkup, "trimmed")
 
 
 def _probe_finding(checkup: Checkup) -> _Said:
@@ -356,7 +394,7 @@ def _probe_finding(checkup: Checkup) -> _Said:
     text += f"; the means of two languages are {here.distance:.1f} standard deviations apart"
     if probe.spread.low > probe.chance:
         text += f". With means removed, the spread of its sentences still identifies {percent(probe.spread)}"
-    return "plain", f"{text}."
+    return "plain", f"{text}.", _fix(checkup, "leace")
 
 
 # --- formatting ---

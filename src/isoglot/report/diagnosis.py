@@ -63,11 +63,14 @@ MOST_MISSED = 1000
 SIGNS: dict[Tone, str] = {"good": "✓", "plain": "·", "warn": "!", "bad": "✗"}
 
 
-def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> Page:
+def diagnosis_page(
+    checkup: Checkup, commands: Sequence[str | None] | None = None, *, facts: Sequence[str] = ()
+) -> Page:
     """The page.
 
     Args:
         checkup: What was found.
+        commands: The command that acts on each finding; None where there is none.
         facts: Lines for its foot.
     """
     lead, *_ = all_findings(checkup)
@@ -75,7 +78,9 @@ def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> Page:
         title=f"Check-up of {_short(checkup.model)}",
         lead=lead.text,
         sections=[
-            Section(title="What to know", body=["Numbers in brackets are 95 % intervals.", _in_words(checkup)]),
+            Section(
+                title="What to know", body=["Numbers in brackets are 95 % intervals.", _in_words(checkup, commands)]
+            ),
             _found(checkup),
             *([_languages(checkup)] if len(checkup.layers) > 1 else []),
             _pairs(checkup),
@@ -88,15 +93,16 @@ def diagnosis_page(checkup: Checkup, *, facts: Sequence[str] = ()) -> Page:
     )
 
 
-def _in_words(checkup: Checkup) -> Markup:
-    _, *rest = all_findings(checkup)
+def _in_words(checkup: Checkup, commands: Sequence[str | None] | None) -> Markup:
+    said = all_findings(checkup)
     rows, before = [], None
-    for each in rest:
+    for each, command in list(zip(said, commands or [None] * len(said), strict=True))[1:]:
         topic = TOPICS[each.topic] if each.topic != before else ""
         before = each.topic
+        typed = "" if command is None else f"<br><code>{escape(command)}</code>"
         rows.append(
             f"<div class='finding {each.tone}'><b>{escape(topic)}</b><i>{SIGNS[each.tone]}</i>"
-            f"<span>{escape(each.text)}</span></div>"
+            f"<span>{escape(each.text)}{typed}</span></div>"
         )
     return markup(f"<div class='table'>{''.join(rows)}</div>")
 

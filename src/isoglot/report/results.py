@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from isoglot.compare.emergence import Emergence
     from isoglot.compare.encoders import Comparison, LayerMeasurement
     from isoglot.compare.figure7 import Figure7
-    from isoglot.diagnose import Checkup
+    from isoglot.diagnose import Checkup, Finding
+    from isoglot.diagnose.findings import Action
     from isoglot.report.steer_tables import Look
     from isoglot.steer.erasers.trade_off import TradeOff
     from isoglot.steer.experiments import EraserComparison, JudgedSweeps
@@ -384,25 +385,26 @@ def emergence_result(result: Emergence) -> Rendering:
 # --- diagnose ---
 
 
-def diagnosis_result(found: Checkup, device: str) -> Rendering:
-    """A check-up: findings in words, and a row of figures for every layer."""
+def diagnosis_result(found: Checkup, device: str, command: Callable[[Action], str | None] | None = None) -> Rendering:
+    """A check-up: findings in words with the command that acts on each, and a row of figures for every layer.
+
+    Args:
+        found: The check-up.
+        device: Where it was made.
+        command: The command of an action; None where it cannot be given.
+    """
     import torch
     from rich.console import Group
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     from isoglot import __version__
     from isoglot.diagnose import all_findings
-    from isoglot.report.diagnosis import SIGNS, TOPICS, WAY_NAMES, diagnosis_page, mexa_words, top_words
+    from isoglot.report.diagnosis import WAY_NAMES, diagnosis_page, mexa_words, top_words
 
     said = all_findings(found)
-    words = RichTable(box=None, padding=(0, 1, 0, 0), show_header=False)
-    words.add_column(no_wrap=True)
-    words.add_column()
-    words.add_column(overflow="fold")
-    for number, each in enumerate(said):
-        new = number == 0 or said[number - 1].topic != each.topic
-        words.add_row(Text(TOPICS[each.topic] if new else ""), SIGNS[each.tone], Text(each.text))
+    commands = [None if command is None or each.action is None else command(each.action) for each in said]
+    facts_of = [asdict(each) | {"command": typed} for each, typed in zip(said, commands, strict=True)]
+    words = _findings_shown(said, commands)
     columns = [Column("layer"), *(Column(name, title=name, scale=100, format=".1f") for name in WAY_NAMES.values())]
     columns += [Column("MEXA", scale=100, format=".1f"), Column("CKA", kind="number", format=".2f")]
     columns += [Column("probe", scale=100, format=".1f")]
@@ -415,7 +417,28 @@ def diagnosis_result(found: Checkup, device: str) -> Rendering:
     note = f"P@1 in %, the mean over {counted(len(found.pairs), 'pairs')}; MEXA and the language probe in %"
     versions = f"isoglot {__version__}, torch {torch.__version__}, on {device}"
     return Rendering(
-        found.as_dict() | {"findings": [asdict(each) for each in said]},
-        Group(words, Text(), figures, *map(Text, (note, top_words(found), mexa_words(found), *found.remarks))),
-        lambda facts: diagnosis_page(found, facts=[versions, *facts]).files(),
+        found.as_dict() | {"findings": facts_of},
+        Group(*words, Text(), figures, *map(Text, (note, top_words(found), mexa_words(found), *found.remarks))),
+        lambda facts: diagnosis_page(found, commands, facts=[versions, *facts]).files(),
     )
+
+
+def _findings_shown(said: Sequence[Finding], commands: Sequence[str | None]) -> list[RenderableType]:
+    """Findings on a terminal, by topic; a command is a line of its own, however long, so that it can be copied."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from isoglot.report.diagnosis import SIGNS, TOPICS
+
+    width, topic, shown = max(map(len, TOPICS.values())), None, list[Any]()
+    for each, command in zip(said, commands, strict=True):
+        table = RichTable(box=None, padding=(0, 1, 0, 0), show_header=False)
+        table.add_column(no_wrap=True, min_width=width)
+        table.add_column()
+        table.add_column(overflow="fold")
+        table.add_row(Text("" if topic == each.topic else TOPICS[each.topic]), SIGNS[each.tone], Text(each.text))
+        shown.append(table)
+        if command is not None:
+            shown.append(Text(f"{' ' * (width + 3)}{command}", no_wrap=True, overflow="ignore"))
+        topic = each.topic
+    return shown

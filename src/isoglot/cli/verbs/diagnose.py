@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.inputs import CslsFrom, Langs, MeansFrom, ParallelSets, parse_estimates, parse_langs, read_sets
+from isoglot.cli.inputs import (
+    CslsFrom,
+    Langs,
+    MeansFrom,
+    ParallelSets,
+    is_path,
+    parse_estimates,
+    parse_langs,
+    read_sets,
+)
 from isoglot.cli.options import (
     Device,
     LayerList,
@@ -23,6 +32,10 @@ from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, publish
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoglot.diagnose.findings import Action
+    from isoglot.model import EncoderLike
     from isoglot.report.results import Rendering
 
 EXAMPLE = "Example: isoglot diagnose MODEL --parallel en=a.txt --parallel de=b.txt --out report/"
@@ -61,7 +74,8 @@ def diagnose(
     built-in sentences are used. By default everything that is estimated for a sentence, its language's mean included,
     comes from other sentences.
 
-    --out receives a page, index.html, and every number in diagnosis.json. --set reaches folds, resamples and draws.
+    A finding that something can be done about ends with the command. --out receives a page, index.html, and every
+    number in diagnosis.json. --set reaches folds, resamples and draws.
     """
     from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set
     from isoglot.core.config import build_config
@@ -97,7 +111,55 @@ def diagnose(
             name=model,
             progress=output.progress,
         )
-        return diagnosis_result(found, where)
+        return diagnosis_result(found, where, commands)
 
+    commands = _commands(encoder, model, parallel, langs, sentences, pool)
     where, inputs = str(choose_device(device)), [*files_of(parallel), *asked.files]
     publish(output, out, work, name="diagnosis.json", inputs=inputs, seed=seed, device=where, config=config)
+
+
+def _commands(
+    encoder: EncoderLike,
+    model: str,
+    parallel: list[str] | None,
+    langs: str | None,
+    sentences: int | None,
+    pool: str | None,
+) -> Callable[[Action], str | None]:
+    """The command of each action on the same model and sentences; None where one of its inputs is not known."""
+    import shlex
+
+    from isoglot.diagnose.findings import FEWEST_TO_TRAIN, FIX_SETTINGS
+    from isoglot.diagnose.repair.folder import POOLINGS
+    from isoglot.text.formats.lines import read_lines
+
+    texts = dict(value.split("=", 1) for value in parallel or () if not is_path(value))
+    given = [word for value in parallel or () for word in ("--parallel", value)]
+    given += [] if langs is None else ["--langs", langs]
+    count = [] if sentences is None else ["--sentences", str(sentences)]
+    pooled = [] if pool is None else ["--pool", pool]
+    can_be_fixed = encoder.depth > 0 and not encoder.has_private_parts
+
+    def words(action: Action) -> list[str] | None:
+        remedy, value = action
+        if remedy == "csls":
+            search = ["--layers", str(value), "--method", "csls"]
+            return ["retrieve", "sentences", model, *given, *count, *pooled, *search]
+        if remedy == "more":
+            return ["diagnose", model, *given, "--sentences", str(value), *pooled]
+        if remedy == "add-language":
+            if value not in texts or value in encoder.languages or encoder.config is None:
+                return None
+            if sum(1 for _ in read_lines(texts[str(value)])) < FEWEST_TO_TRAIN:
+                return None
+            train = ["pretrain", "--add-language", str(value), "--model", model]
+            return [*train, "--text", f"{value}={texts[value]}", "--out", f"with-{value}"]
+        set_to = [word for each in FIX_SETTINGS[remedy] for word in ("--set", each)]
+        own = pooled if pool in POOLINGS else []
+        return ["fix", model, *given, *count, *own, *set_to, "--out", "fixed"] if can_be_fixed else None
+
+    def command(action: Action) -> str | None:
+        found = words(action)
+        return None if found is None else shlex.join(["isoglot", *found])
+
+    return command

@@ -18,6 +18,7 @@ from pydantic import Field
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT
+from isoglot.diagnose.findings import FEWEST_TO_FIX
 from isoglot.diagnose.layer_choice import RetrievalHits, sample_weights
 from isoglot.diagnose.repair.cross_validation import (
     Candidate,
@@ -25,9 +26,10 @@ from isoglot.diagnose.repair.cross_validation import (
     best_layers,
     find_all,
     find_by_csls,
+    one_pool,
     own_languages,
 )
-from isoglot.diagnose.repair.result import Choice, LanguageCost, PairGain, Tried
+from isoglot.diagnose.repair.result import Choice, LanguageCost, MixedGain, PairGain, Tried
 from isoglot.diagnose.repair.treatments import NAMES, TREATMENTS, Name
 from isoglot.retrieve.simultaneous_intervals import as_share, choose_by_other_half, chosen_interval, interval
 
@@ -36,12 +38,11 @@ if TYPE_CHECKING:
 
     from isoglot.core.progress import Progress
     from isoglot.diagnose.repair.cross_validation import OwnLanguage
+    from isoglot.diagnose.repair.treatments import Maps
     from isoglot.retrieve.metrics import Interval
 
 HOPELESS = 0.1
 """Share of translations found by the best fix below which a language is beyond repair."""
-FEWEST = 50
-"""The smallest number of sentences that a fix can be chosen on."""
 
 
 class FixConfig(Config):
@@ -55,8 +56,10 @@ class FixConfig(Config):
     """Language that others are rotated to. Default: English, or the first language."""
     pairs: Literal["all", "pivot"] = "all"
     """Pairs of languages to search in: all, or those with the pivot."""
-    layers_tried: int = Field(2, ge=0, le=100)
+    layers_tried: int = Field(1, ge=0, le=100)
     """Number of layers that all fixes are tried in, besides the last: the best by a quick look."""
+    onnx: bool = False
+    """Whether to write the model with its fix as ONNX, too."""
     folds: int = Field(5, ge=2, le=50)
     """Cross-validation folds."""
     resamples: int = Field(1000, ge=10, le=100_000)
@@ -82,10 +85,10 @@ def check_trial(trial: Trial) -> None:
             "missing-data",
         )
     for one in trial.sets:
-        if len(one) < FEWEST:
+        if len(one) < FEWEST_TO_FIX:
             raise InputError(
                 f"{len(one)} different sentences",
-                f"a fix needs at least {FEWEST}, preferably 500 or more",
+                f"a fix needs at least {FEWEST_TO_FIX}, preferably 500 or more",
                 "too-few",
                 file=one.name,
             )
@@ -158,6 +161,7 @@ def _chosen(trial: Trial, candidates: Sequence[Candidate], hits: RetrievalHits, 
             )
             for number, pair in enumerate(trial.all_pairs)
         ),
+        mixed=_mixed(trial, layers, fitted, config),
         languages=_costs(trial, own_languages(trial, layers, fitted), config),
         csls=(_csls_gain(csls[0], samples_SC[:, before], hits), _csls_gain(csls[1], samples_SC[:, at], hits)),
         beyond_repair=_beyond_repair(samples_SPC, trial),
@@ -200,6 +204,21 @@ def _held_out(hits: RetrievalHits, before: int) -> Interval | None:
     scored, _ = choose_by_other_half(rows, parts)
     gains = [w_SN @ (own_N - plain_N) for w_SN, own_N, plain_N in zip(weights, scored, plain, strict=True)]
     return interval(np.mean(gains, axis=0))
+
+
+def _mixed(
+    trial: Trial, layers: tuple[int, int], fitted: Sequence[tuple[Maps, Maps]], config: FixConfig
+) -> tuple[MixedGain, ...]:
+    """What is found in one pool of all languages, before and after."""
+    before, after = (one_pool(trial, layers[side], [maps[side] for maps in fitted]) for side in (0, 1))
+    w_SN = sample_weights(len(before.right_N), config.resamples, seed=config.seed, name="one pool")
+    names = ("a translation", "another sentence of its own language", "a wrong sentence of another language")
+    return tuple(
+        MixedGain(
+            name, as_share(interval(w_SN @ old_N)), as_share(interval(w_SN @ new_N)), interval(w_SN @ (new_N - old_N))
+        )
+        for name, old_N, new_N in zip(names, before, after, strict=True)
+    )
 
 
 def _costs(trial: Trial, parts: Mapping[str, Sequence[OwnLanguage]], config: FixConfig) -> tuple[LanguageCost, ...]:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 NEIGHBORS = 10
 """Number of nearest neighbors that are compared before and after a fix."""
-_QUICK = 500  # sentences of a set that layers are compared on
+QUICK = 500
+"""Sentences of a set that layers are compared on."""
 ByLayer = Mapping[int, np.ndarray]
 
 
@@ -122,11 +123,13 @@ class Trial:
 
 def best_layers(trial: Trial, layers: Sequence[int], count: int) -> list[int]:
     """The most promising layers by a quick look, and the last; P@1 on some sentences, with and without their means."""
+    if len(layers) <= count + 1:
+        return list(layers)
     score = dict.fromkeys(layers, 0.0)
     for layer in layers:
         for one in trial.sets:
             for pair in trial.pairs(one):
-                X, Y = (one.vectors[code][layer][:_QUICK] for code in pair)
+                X, Y = (one.vectors[code][layer][:QUICK] for code in pair)
                 centered = (X - X.mean(axis=0), Y - Y.mean(axis=0))
                 score[layer] += max(_hits(*_directed(*sides), None).mean() for sides in ((X, Y), centered))
     return sorted({layers[-1], *sorted(layers, key=lambda layer: -score[layer])[:count]})
@@ -206,6 +209,37 @@ def own_languages(
                 same = [len(set(a) & set(b)) / len(a) for a, b in zip(*near, strict=True)]
                 parts[code].append(OwnLanguage(found[0], found[1], np.array(same)))
     return parts
+
+
+class MixedShares(NamedTuple):
+    """What sentences find in one pool of all languages, as means over the languages (N each).
+
+    Attributes:
+        right_N: Share of the languages in which the nearest neighbor is a translation.
+        own_language_N: Share in which it is another sentence of the query's own language.
+        wrong_language_N: Share in which it is a wrong sentence of another language.
+    """
+
+    right_N: np.ndarray
+    own_language_N: np.ndarray
+    wrong_language_N: np.ndarray
+
+
+def one_pool(trial: Trial, layer: int, fitted: Sequence[Maps]) -> MixedShares:
+    """Search for each sentence among the sentences of all languages of its set, with the fix of its fold."""
+    found = [np.zeros((3, len(one))) for one in trial.sets]
+    for fold, maps in enumerate(fitted):
+        for one, shares_FN in zip(trial.sets, found, strict=True):
+            (own_Q,) = np.nonzero(one.folds_N == fold)
+            pool = torch.from_numpy(np.concatenate([unit(maps, code, by[layer]) for code, by in one.vectors.items()]))
+            for number in range(len(one.vectors)):
+                asked_Q = torch.from_numpy(own_Q + number * len(one))
+                cosines_QZ = (pool[asked_Q] @ pool.T).scatter_(1, asked_Q[:, None], -torch.inf)
+                near_Q = cosines_QZ.argmax(dim=1).numpy()
+                right_Q, own_language_Q = near_Q % len(one) == own_Q, near_Q // len(one) == number
+                kinds = np.stack([right_Q, own_language_Q, ~(right_Q | own_language_Q)])
+                shares_FN[:, own_Q] += kinds / len(one.vectors)
+    return MixedShares(*np.concatenate(found, axis=1))
 
 
 def unit(maps: Maps, code: str, rows_ND: np.ndarray) -> np.ndarray:

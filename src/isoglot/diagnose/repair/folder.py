@@ -4,7 +4,8 @@ The fix becomes a ``Dense`` module without activation, followed by ``Normalize``
 One that needs the language of a text becomes a ``Router`` with a ``Dense`` for each language:
 ``SentenceTransformer(folder).encode(texts, task="de")``. Without a task, and for ``encode_query`` and
 ``encode_document``, it takes the fallback, which needs no language.
-Its encoder is at the top of the folder as before, for ``AutoModel.from_pretrained``.
+Its encoder is at the top of the folder as before, for ``AutoModel.from_pretrained``. If the fix is that of an earlier
+layer, the layers after it are left out.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import read_json, write_bytes
+from isoglot.core.optional import import_part
 from isoglot.diagnose.repair.treatments import unit_rows
 from isoglot.model.hf.export import export_to_hf
 from isoglot.model.hf.sentence_transformers import MODULES
+from isoglot.model.hf.source import hub_snapshot
 from isoglot.model.load import encoder_folder, load_encoder, load_native_encoder
 from isoglot.represent import extract
+from isoglot.vocab.external_tokenizer import NO_CODE, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +41,46 @@ _TYPE = "sentence_transformers.models.{}"
 _FALLBACK = ("other", "query", "document")  # routes of texts of unknown language, the default first
 
 
+def hf_folder(source: str | Path, scratch: Path) -> Path:
+    """The Hugging Face folder of a model: its own, a snapshot of the hub's, or an export to an empty folder.
+
+    Raises:
+        ConfigError: The model has no counterpart in transformers.
+        StorageError: It is neither here nor on the hub.
+    """
+    if encoder_folder(source) is not None:
+        export_to_hf(load_native_encoder(source, device="cpu"), scratch)
+        return scratch
+    folder = Path(source).expanduser()
+    return folder if folder.is_dir() else hub_snapshot(str(source))
+
+
+def write_first_layers(base: Path, layers: int, folder: Path) -> None:
+    """Write the Hugging Face model of a folder with its first layers only, without a language modeling head.
+
+    Raises:
+        ConfigError: Its layers cannot be left out.
+    """
+    transformers = import_part("transformers")
+    reach = {"local_files_only": True, **NO_CODE}
+    with quiet(transformers):
+        config = transformers.AutoConfig.from_pretrained(str(base), **reach)
+        depth = getattr(config, "num_hidden_layers", None)
+        if depth is None or getattr(config, "is_encoder_decoder", False):
+            problem = f"layers of a {config.model_type} cannot be left out"
+            raise ConfigError(problem, "fix its last layer: --set layers_tried=0", "not-supported")
+        for name, value in list(vars(config).items()):
+            if isinstance(value, list) and len(value) == depth:  # such as the kind of attention of each layer
+                setattr(config, name, value[:layers])
+        config.num_hidden_layers = layers
+        model, report = transformers.AutoModel.from_pretrained(
+            str(base), config=config, output_loading_info=True, **reach
+        )
+        weights = {name: value for name, value in model.state_dict().items() if name not in report["missing_keys"]}
+        _copy(base, folder, without_weights=True)
+        model.save_pretrained(folder, state_dict=weights)
+
+
 def write_fixed(
     source: str | Path,
     fix: Affine,
@@ -44,24 +88,23 @@ def write_fixed(
     *,
     by_language: Mapping[str, Affine] | None = None,
     pool: str = "mean-all",
+    layers: int | None = None,
 ) -> None:
     """Write a model with a fix after its sentence vectors.
 
     Args:
-        source: Folder of an encoder, a training run, a Hugging Face or sentence-transformers model, or
-            ``isoglot-mini``.
+        source: Folder of an encoder, a training run, a Hugging Face or sentence-transformers model, ``isoglot-mini``,
+            or a name on the hub.
         fix: The map of its sentence vectors, the same for all languages.
         folder: Folder to write to.
         by_language: Maps for texts of known language; ``fix`` is the fallback then.
         pool: Pooling of a model that has no modules: ``mean-all``, ``first``, ``max`` or ``last``.
+        layers: Number of layers to keep. Default: all.
 
     Raises:
-        ConfigError: The model is not on this machine, has no counterpart in transformers, or has another hidden size.
+        ConfigError: The model has no counterpart in transformers, or another hidden size.
+        StorageError: It is neither here nor on the hub.
     """
-    is_native = encoder_folder(source) is not None
-    if not is_native and not Path(source).is_dir():
-        remedy = f"download it first: huggingface-cli download {source} --local-dir model/"
-        raise ConfigError(f"{source} is not a folder, so its files cannot be copied", remedy, "not-supported")
     encoder = load_encoder(source, device="cpu")
     head, size = encoder.sentence_head, len(fix.offset_D)
     width = encoder.hidden_size if head is None else head.width(encoder.hidden_size)
@@ -69,9 +112,11 @@ def write_fixed(
         problem = f"a fix of vectors of size {size} for a model of vectors of size {width}"
         raise ConfigError(problem, "fit it on this model", "other-size")
     with TemporaryDirectory() as scratch:
-        if is_native:
-            export_to_hf(load_native_encoder(source, device="cpu"), scratch)
-        shutil.copytree(scratch if is_native else source, folder, dirs_exist_ok=True)
+        base = hf_folder(source, Path(scratch))
+        if layers is None or layers == encoder.depth:
+            _copy(base, folder)
+        else:
+            write_first_layers(base, layers, folder)
     index = folder / MODULES
     modules: list[dict[str, Any]] = read_json(index) if index.exists() else _pooled(folder, pool)
     kind = "Router" if by_language else "Dense"
@@ -81,6 +126,16 @@ def write_fixed(
     else:
         _write_dense(folder / module["path"], fix)
     _write(index, [*modules, module, _module(len(modules) + 1, "Normalize")])
+
+
+_NOT_COPIED = (".*", "onnx", "openvino", "*.h5", "*.msgpack", "*.ot", "run.json", "fix.json", "index.html", "tables")
+_WEIGHTS = ("*.safetensors", "*.bin", "*.safetensors.index.json", "*.bin.index.json")
+
+
+def _copy(base: Path, folder: Path, *, without_weights: bool = False) -> None:
+    """Copy the files that transformers and sentence-transformers read, without other frameworks' weights."""
+    left_out = shutil.ignore_patterns(*_NOT_COPIED, *(_WEIGHTS if without_weights else ()))
+    shutil.copytree(base, folder, dirs_exist_ok=True, ignore=left_out)
 
 
 def _write_router(folder: Path, by_language: Mapping[str, Affine], fallback: Affine) -> None:

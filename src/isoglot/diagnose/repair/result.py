@@ -60,6 +60,24 @@ class LanguageCost:
     kept: Interval
 
 
+@dataclass(frozen=True)
+class MixedGain:
+    """A share of the sentences that are searched for in one pool of all languages, before and after a fix.
+
+    Attributes:
+        finds: What the nearest neighbor is: a translation, another sentence of the query's own language, or a wrong one
+            of another language.
+        before: The share of the model as it is.
+        after: The share with the fix.
+        change: The difference, paired.
+    """
+
+    finds: str
+    before: Interval
+    after: Interval
+    change: Interval
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """The fix that was chosen, with everything that was tried.
@@ -73,6 +91,7 @@ class Choice:
         held_out: Gain of the best candidate, chosen on one half of the sentences and scored on the other.
         tried: All candidates.
         pairs: Gain by pair of languages.
+        mixed: What is found in one pool of all languages.
         languages: Cost to each language alone.
         csls: What CSLS instead of cosine would gain, before and after the fix.
         beyond_repair: Languages whose translations no fix finds in more than one case of ten.
@@ -87,6 +106,7 @@ class Choice:
     held_out: Interval | None
     tried: tuple[Tried, ...]
     pairs: tuple[PairGain, ...]
+    mixed: tuple[MixedGain, ...]
     languages: tuple[LanguageCost, ...]
     csls: tuple[Interval, Interval]
     beyond_repair: tuple[str, ...]

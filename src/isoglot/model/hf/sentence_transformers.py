@@ -83,7 +83,7 @@ class _Dense(nn.Module):
         return made_BE if self.residual is None else made_BE + self.residual(x_BD)
 
 
-class _Router(nn.Module):
+class Router(nn.Module):
     """Modules by route, and the name of the default route."""
 
     def __init__(self, routes: dict[str, nn.Module], default: str) -> None:
@@ -126,7 +126,7 @@ class SentenceHead:
 
     def routed(self, language: str | None) -> SentenceHead:
         """The modules for texts of a language; a router without a route of that name takes its default."""
-        parts = [each.route(language) if isinstance(each, _Router) else each for each in self.modules]
+        parts = [each.route(language) if isinstance(each, Router) else each for each in self.modules]
         flat = [each for part in parts for each in (part if isinstance(part, nn.Sequential) else [part])]
         return replace(self, modules=nn.Sequential(*flat))
 
@@ -286,7 +286,7 @@ def _router(path: str, fetch: Fetch, source: str | Path) -> tuple[str, nn.Module
     modules: dict[str, nn.Module] = {
         route: nn.Sequential(*(built[name] for name in names)) for route, names in routes.items()
     }
-    return f"router by language ({', '.join(routes)})", _Router(modules, default)
+    return f"router by language ({', '.join(routes)})", Router(modules, default)
 
 
 def _linear(weights: dict[str, torch.Tensor], name: str) -> nn.Linear:

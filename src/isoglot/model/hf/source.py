@@ -90,6 +90,21 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
     return head
 
 
+def hub_snapshot(name: str) -> Path:
+    """The local folder of all files of a repository on the hub, fetched if they are not here.
+
+    Raises:
+        StorageError: The name does not exist, or the hub cannot be reached.
+    """
+    from huggingface_hub import snapshot_download
+
+    check_hub_name(name, "encoder", remedy=f"check the path, or {WAYS}")
+    try:
+        return Path(snapshot_download(name, local_files_only=not _network()))
+    except Exception as error:  # the hub's client raises many kinds
+        raise _explained(name, error) from error
+
+
 def _with_head(transformers: ModuleType, source: str | Path) -> Any:  # noqa: ANN401 - transformers' class
     """Load the model with its head; None if its class or its weights have none."""
     config = transformers.AutoConfig.from_pretrained(str(source), **_reach(source))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 Onto = Literal["origin", "common"]
 _NONE = 1e-10  # a correlation with a language below this is rounding
+_DEAD = 1e-6  # spread of a column, relative to the largest, below which it is constant
 
 
 @dataclass(eq=False, kw_only=True)
@@ -248,8 +249,12 @@ class LEACE(Eraser):
     def _learn(self, spread: MomentsByLanguage) -> dict[str, Any]:
         mean_D, covariance_DD, cross_DK = _pooled(spread)
         # Scale columns to variance 1: the result is the same, and small columns are not lost to rounding.
+        # Columns that are constant but for rounding are left alone: what they tell is scaled up without bound.
         scale_D = covariance_DD.diagonal().sqrt()
-        scale_D = torch.where(scale_D > 0, scale_D, 1.0)
+        is_dead_D = scale_D <= _DEAD * scale_D.max()
+        scale_D = torch.where(is_dead_D, 1.0, scale_D)
+        covariance_DD, cross_DK = covariance_DD.clone(), cross_DK.clone()
+        covariance_DD[is_dead_D], covariance_DD[:, is_dead_D], cross_DK[is_dead_D] = 0, 0, 0
         values_D, vectors_DD = torch.linalg.eigh(covariance_DD / scale_D / scale_D[:, None])
         there_D = values_D > len(values_D) * torch.finfo(values_D.dtype).eps * values_D[-1].clamp(min=0)
         roots_R, basis_DR = values_D[there_D].sqrt(), vectors_DD[:, there_D]
