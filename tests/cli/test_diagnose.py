@@ -231,8 +231,9 @@ def test_the_command_of_every_action_works_when_pasted(isoglot, folder: Path, tm
     command = _commands(load_encoder(model, device="cpu"), model, given, None, 60, None)
     small = "language.subwords=200 batch.size=2 evaluation.sequences=2 log.peak=off"
     quick = {"fix": "resamples=20 copies=10", "diagnose": "resamples=50 draws=20", "pretrain": small}
+    values: dict[str, int | str] = {"csls": 1, "more": 70, "add-language": "fr"}
     for remedy in get_args(Remedy):
-        typed = command(Action(remedy, {"csls": 1, "more": 70, "add-language": "fr"}.get(remedy)))
+        typed = command(Action(remedy, values.get(remedy)))
         assert typed is not None, remedy
         _, *words = shlex.split(typed)
         extra = [word for each in quick.get(words[0], "").split() for word in ("--set", each)]

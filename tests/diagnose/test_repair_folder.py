@@ -126,8 +126,10 @@ def test_of_a_post_norm_model_an_earlier_layer_is_the_hidden_state(plain: Path, 
     """BERT has no norm after its last layer."""
     import transformers
 
-    sizes = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 48}
-    transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=32000, **sizes)).save_pretrained(tmp_path / "bert")
+    config = transformers.BertConfig(
+        vocab_size=32000, hidden_size=32, num_hidden_layers=4, num_attention_heads=4, intermediate_size=48
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(tmp_path / "bert")  # type: ignore[no-untyped-call]
     transformers.AutoTokenizer.from_pretrained(plain).save_pretrained(tmp_path / "bert")
     write_first_layers(tmp_path / "bert", 2, tmp_path / "first")
     encoder = load_encoder(tmp_path / "bert", device="cpu")

@@ -341,7 +341,7 @@ def test_a_dead_column_is_left_alone():
     X[:, 0] += codes == "de"
     X[:, 1] *= 1e-32
     X[:, 1] += 1e-32 * (codes == "de")
-    eraser = LEACE().fit(X, codes)
+    eraser = LEACE().fit(X, codes.tolist())
     assert np.abs(eraser.left_ @ eraser.right_).max() < 10
     found = eraser.transform(X)
     np.testing.assert_allclose(found[:, 1], X[:, 1], atol=1e-12)
