@@ -244,11 +244,11 @@ def test_a_row_beyond_the_first_chunk_is_named():
         ),
         (
             lambda: nearest(np.eye(2), np.eye(2), k=0),
-            ("config.invalid-value", "k = 0"),
+            ("config.invalid-value", "k 0"),
         ),
         (
             lambda: csls(np.eye(2), np.eye(2), neighborhood=0),
-            ("config.invalid-value", "neighborhood = 0"),
+            ("config.invalid-value", "neighborhood 0"),
         ),
         (
             lambda: nearest(np.eye(2), np.eye(2), metric="cosin"),  # type: ignore[arg-type]

@@ -445,7 +445,7 @@ def emergence_charts(group: Sequence[EmergenceCurve]) -> list[Figure]:
         drawn = [
             Line(name=label(curve.arm), points=[(at / factor, scale * value) for at, value in getattr(curve, name)])
             for curve in group
-            if getattr(curve, name)
+            if any(at > 0 for at, _ in getattr(curve, name))  # the untrained encoder alone is no curve
         ]
         if drawn:
             figure = lines(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Onto = Literal["origin", "common"]
 _NONE = 1e-10  # a correlation with a language below this is rounding
-_DEAD = 1e-6  # spread of a column, relative to the largest, below which it is constant
+_DEAD = 1e-12  # spread of a column, relative to the largest, below which nothing but rounding is left
 
 
 @dataclass(eq=False, kw_only=True)
