@@ -41,21 +41,9 @@ WITHOUT_EXAMPLE = set(
     pretrain.add_language
     pretrain.add_language_config
     pretrain.pretrain
-    retrieve.read_side
-    retrieve.retrieve_mixed
-    retrieve.retrieve_rows
-    retrieve.retrieve_word_vectors
-    retrieve.retrieve_words
     static.baseline
     static.train_static
     static.word_vectors
-    steer.alpha_by_means
-    steer.choose_shift
-    steer.make_shift
-    steer.masked_languages
-    steer.score_translation
-    steer.sweep_shifts
-    steer.trade_offs
     transfer.evaluate
     transfer.fine_tune
     transfer.load_tuned
@@ -109,30 +97,15 @@ RESULTS = set(
     represent.EmbeddingRows
     represent.LanguageMoments
     represent.Representations
-    retrieve.Interval
-    retrieve.MethodScores
-    retrieve.MixedPool
-    retrieve.MixedRetrieval
-    retrieve.Neighbors
-    retrieve.PairScores
-    retrieve.Retrieval
-    retrieve.RetrievalScores
-    retrieve.WordLookup
     static.FastTextConfig
     static.GloveConfig
     static.Learned
     static.Word2VecConfig
-    steer.Bleu
-    steer.ChosenAlpha
-    steer.Eraser
     steer.MaskedLanguages
     steer.Scores
-    steer.Shift
     steer.ShiftChoice
     steer.Sweep
-    steer.TradeOff
     steer.Translation
-    steer.TranslationProtocol
     transfer.Evaluation
     transfer.MapTransfer
     transfer.MapTransferConfig

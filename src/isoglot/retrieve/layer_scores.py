@@ -154,6 +154,13 @@ class PairScores:
     """Scores of two sides in every layer; ``coverage`` if the gold pairs came from a dictionary.
 
     ``model`` distinguishes several models.
+
+    >>> import numpy as np
+    >>> rows = {0: np.random.default_rng(0).normal(size=(8, 3)), 1: np.random.default_rng(1).normal(size=(8, 3))}
+    >>> source, target = VectorSet(name="en", layers=rows), VectorSet(name="de", layers={0: rows[1], 1: rows[1]})
+    >>> pair = score_layers(source, target)
+    >>> pair.name, pair.best.layer, pair.of(1, "none").of("cosine").precision[1].value
+    ('en-de', 1, 1.0)
     """
 
     source: VectorSet = field(repr=False)

@@ -107,7 +107,15 @@ Over = Literal["pairs", "queries"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its bootstrap confidence interval over queries."""
+    """A value with its bootstrap confidence interval over queries.
+
+    >>> import numpy as np
+    >>> from isoglot.retrieve import score_retrieval
+    >>> X = np.random.default_rng(0).normal(size=(50, 8))
+    >>> share = score_retrieval(X, X).of("cosine").precision[1]
+    >>> share.value, share.low <= share.value <= share.high
+    (1.0, True)
+    """
 
     value: float
     low: float

@@ -157,6 +157,14 @@ def score_translation(
     Returns:
         Convert rate, precision, distinct types and, with references, BLEU-1.
 
+    >>> import isoglot
+    >>> from isoglot.steer import translate_tokens
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> translation = translate_tokens(encoder, ["The house is old."], "en", "de", isoglot.bundled_means(), alpha=0)
+    >>> scores = score_translation(translation, dictionary={"house": ["Haus"]})
+    >>> scores.convert_rate, scores.switched
+    (0.0, 0)
+
     Raises:
         ConfigError: It has no token sets.
         InputError: The dictionary is empty, or the number of references differs.
