@@ -142,6 +142,16 @@ class Alignment:
         facts: Coverage and leaks.
         layers: Map and scores of each layer.
         given: Dictionary that the maps were fitted on, if any.
+
+    >>> import numpy as np
+    >>> from isoglot.align import align_embeddings
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> from isoglot.text.formats.word_vectors import Vectors
+    >>> rows, words = np.random.default_rng(0).normal(size=(50, 8)), [f"w{number}" for number in range(50)]
+    >>> source, target = Vectors(words, rows), Vectors(words, -rows)
+    >>> found = align_embeddings(source, target, [Entry(word, word) for word in words], languages=("en", "de"))
+    >>> [found.scores(found.best, when).precision[1].value for when in ("before", "after")]
+    [0.0, 1.0]
     """
 
     use: Use

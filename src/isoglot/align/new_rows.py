@@ -49,6 +49,13 @@ class AlignedRows:
 
     Attributes:
         explained: Share of the variance of held-out known subwords that the map explains, for each table.
+
+    >>> import torch
+    >>> vectors_VS = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
+    >>> rows = AlignedRows(vectors_VS, torch.ones(40, dtype=torch.bool))
+    >>> table_OD = torch.cat([vectors_VS[:30], vectors_VS[:30]], dim=1)
+    >>> rows(table_OD, 10).shape, round(rows.explained[0], 1)
+    (torch.Size([10, 6]), 1.0)
     """
 
     vectors_VS: torch.Tensor

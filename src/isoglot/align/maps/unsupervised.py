@@ -190,6 +190,12 @@ class MiniVec2Vec(UnsupervisedMap, MatrixMap):
         cutoff: Maximum number of rows that are clustered and matched, drawn at random.
 
     Learns ``W_`` (D × D).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(80, 4)) ** 3
+    >>> mapping = MiniVec2Vec(runs=2, restarts=2, rounds=5, clusters=4, fine_clusters=10).fit(X, X[:, ::-1].copy())
+    >>> mapping.transform(X).shape
+    (80, 4)
     """
 
     runs: int = field(default=30, metadata=bounds(least=1))

@@ -220,6 +220,14 @@ def fit_encoder_aligner(
     Returns:
         An aligner with the chosen settings; ``choice`` has the results of all of them on gold links.
 
+    >>> import isoglot
+    >>> from isoglot.align import EncoderLinksConfig
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> pairs = [("The house is old .".split(), "Das Haus ist alt .".split())]
+    >>> aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=8, rule="argmax", center="none"))
+    >>> aligner.align(pairs)
+    [[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]]
+
     Raises:
         ConfigError: A layer or language does not exist, or the layer is to be chosen without gold links.
         InputError: No pair has words on both sides, or the gold links do not fit the pairs.

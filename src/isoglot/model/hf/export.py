@@ -119,6 +119,13 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     Returns:
         The files that were written.
 
+    >>> import tempfile
+    >>> from isoglot.model import load_encoder
+    >>> encoder = load_encoder("isoglot-mini", device="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(path.name for path in export_to_hf(encoder, folder, "en"))
+    ['config.json', 'isoglot_provenance.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+
     Raises:
         ConfigError: Hugging Face has no such model, or a language must be named.
         StorageError: The folder holds something else, or cannot be written to.
