@@ -24,18 +24,12 @@ WITHOUT_EXAMPLE = set(
     pretrain.add_language
     pretrain.add_language_config
     pretrain.pretrain
-    static.baseline
     static.train_static
-    static.word_vectors
     transfer.evaluate
     transfer.fine_tune
     transfer.load_tuned
     transfer.map_transfer
-    transfer.register
     transfer.shift_transfer
-    vocab.anchor_report
-    vocab.build_shards
-    vocab.extend_vocabulary
     """.split()
 )
 # Settings, and what other functions return: their examples show them.
@@ -46,34 +40,19 @@ RESULTS = set(
     align.Vecmap
     compare.Comparison
     diagnose.Checkup
-    diagnose.Finding
-    diagnose.RankConfig
     diagnose.Ranking
-    isoglot.IsoglotError
-    languages.Sentence
-    pretrain.AddLanguageConfig
     pretrain.Added
     pretrain.Pretrained
-    static.FastTextConfig
-    static.GloveConfig
     static.Learned
-    static.Word2VecConfig
     steer.MaskedLanguages
     steer.Scores
     steer.ShiftChoice
     steer.Sweep
     steer.Translation
-    transfer.Evaluation
     transfer.MapTransfer
-    transfer.MapTransferConfig
     transfer.Models
-    transfer.Parsed
     transfer.ShiftOutcome
-    transfer.Tagged
-    transfer.Task
     transfer.Tuned
-    vocab.Grading
-    vocab.Shards
     """.split()
 )
 

@@ -48,7 +48,11 @@ _WAYS: tuple[Direction, ...] = get_args(Direction)
 
 
 class RankConfig(Config):
-    """Settings of a ranking."""
+    """Settings of a ranking.
+
+    >>> RankConfig(layer=-1, method="csls").over
+    'auto'
+    """
 
     layer: int | None = None
     """Layer of every model; -1 is the last. Default: the best of each, chosen on the other half of the sentences."""

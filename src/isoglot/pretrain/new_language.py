@@ -165,7 +165,12 @@ class NewLanguageConfig(Config):
 
 
 class AddLanguageConfig(PretrainConfig):
-    """Settings of a run that adds a language; ``model`` is the encoder's."""
+    """Settings of a run that adds a language; ``model`` is the encoder's.
+
+    >>> config = AddLanguageConfig(language={"code": "fi"}, budget="500steps")
+    >>> config.language.code, config.optimizer.learning_rate
+    ('fi', 0.001)
+    """
 
     language: NewLanguageConfig
     """the new language"""

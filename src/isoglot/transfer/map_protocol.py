@@ -76,7 +76,12 @@ _PAIRS: tuple[tuple[ModelsAndArm, ModelsAndArm], ...] = (
 
 
 class MapTransferConfig(TuneConfig):
-    """Settings of map transfer, in addition to fine-tuning; ``encoder_learning_rate`` is that of the new layers."""
+    """Settings of map transfer, in addition to fine-tuning; ``encoder_learning_rate`` is that of the new layers.
+
+    >>> config = MapTransferConfig(new_layers=2)
+    >>> config.new_layers, config.vector_norms
+    (2, 'auto')
+    """
 
     new_layers: int = Field(4, ge=1)
     """new Transformer layers on the frozen ones"""

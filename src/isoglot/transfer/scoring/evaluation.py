@@ -36,7 +36,14 @@ AVERAGED = 3
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Test result of a language."""
+    """Test result of a language.
+
+    >>> import numpy as np
+    >>> from isoglot.transfer.tasks.task import TaskScores
+    >>> scores = TaskScores(50.0, {"f1": 50.0}, np.array([[1, 2]]))
+    >>> Evaluation("de", scores, examples=2, counts={"truncated": 1}, unseen={"B-MISC": 3}).events()
+    {'truncated': 1, 'of the label B-MISC, which is not in training': 3}
+    """
 
     language: str
     scores: TaskScores
