@@ -20,14 +20,7 @@ WITHOUT_EXAMPLE = set(
     align.aligned_rows
     compare.measure_figure7
     compare.trace_emergence
-    diagnose.rank_models
     pretrain.add_language
-    pretrain.add_language_config
-    pretrain.pretrain
-    static.train_static
-    transfer.evaluate
-    transfer.fine_tune
-    transfer.load_tuned
     transfer.map_transfer
     transfer.shift_transfer
     """.split()
@@ -36,22 +29,12 @@ WITHOUT_EXAMPLE = set(
 RESULTS = set(
     """
     align.EncoderAligner
-    align.LayerAlignment
-    align.Vecmap
     compare.Comparison
     diagnose.Checkup
     diagnose.Ranking
-    pretrain.Added
-    pretrain.Pretrained
     static.Learned
     steer.MaskedLanguages
-    steer.Scores
-    steer.ShiftChoice
     steer.Sweep
-    steer.Translation
-    transfer.MapTransfer
-    transfer.Models
-    transfer.ShiftOutcome
     transfer.Tuned
     """.split()
 )

@@ -110,6 +110,16 @@ class LayerAlignment:
         mapping: Fitted map, normalization included.
         before: Scores of the original vectors; None if their widths differ.
         after: Scores in the common space.
+
+    >>> import numpy as np
+    >>> from isoglot.align import align_embeddings
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> from isoglot.text.formats.word_vectors import Vectors
+    >>> rows, words = np.random.default_rng(0).normal(size=(50, 8)), [f"w{number}" for number in range(50)]
+    >>> source, target = Vectors(words, rows), Vectors(words, -rows)
+    >>> found = align_embeddings(source, target, [Entry(word, word) for word in words], languages=("en", "de"))
+    >>> found.layers[0].file, found.layers[0].after.of("csls").precision[1].value
+    ('map.safetensors', 1.0)
     """
 
     layer: int | None

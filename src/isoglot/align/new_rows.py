@@ -120,6 +120,11 @@ def aligned_rows(
 
     Returns:
         Rows for the new subwords, for ``add_language(rows=…)``.
+
+    Raises:
+        ConfigError: The shards do not fit the vocabulary, or the folder holds another run.
+        InputError: There is no text to train on.
+        StorageError: The folder cannot be written to.
     """
     config = GLOVE.model_copy(update={"seed": seed})
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)

@@ -310,6 +310,9 @@ def make_batch(
     >>> batch = make_batch(encoder.vocabulary, ["The house is old."], "en")
     >>> [tuple(layer.shape[-1:]) for layer in encoder.layers(batch, "en")][:2]
     [(384,), (384,)]
+
+    Raises:
+        ConfigError: There is no sentence, the length leaves no room for a token, or the vocabulary lacks the language.
     """
     return batch_of_ids(vocabulary, vocabulary.encode_batch(texts, language), length=length)
 

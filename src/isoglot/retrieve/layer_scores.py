@@ -86,7 +86,11 @@ class VectorSet:
         return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
 
     def with_vectors(self) -> VectorSet:
-        """The words whose vectors are not zero in any layer, with the number of the others."""
+        """The words whose vectors are not zero in any layer, with the number of the others.
+
+        Raises:
+            InputError: All vectors are zero.
+        """
         present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
         if present_N.all():
             return self

@@ -257,7 +257,11 @@ def retrieve(
 
 
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
-    """Check the options of a search."""
+    """Check the options of a search.
+
+    Raises:
+        ConfigError: The method is unknown, or a number is out of range.
+    """
     check_name("method", method, METHODS)
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         check_range(name, value, 1)

@@ -154,6 +154,7 @@ def gold_ranks(
     [2, 2, 1]
 
     Raises:
+        ConfigError: The method is unknown, or an option is out of range.
         InputError: The gold does not fit the matrices, or they are invalid.
     """
     check_options(method, 1, neighborhood, sharpness)
@@ -243,6 +244,10 @@ def mean_reciprocal_rank(
 
     Returns:
         From 0 to 1.
+
+    Raises:
+        ConfigError: The method or ``over`` is unknown.
+        InputError: The gold does not fit the matrices, or they are invalid.
     """
     check_name("mean over", over, ("pairs", "queries"))
     gold = fitting(gold, len(X), len(Y))

@@ -53,7 +53,12 @@ Dictionary = Mapping[str, Iterable[str]] | Iterable[Entry]
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Scores of a translation; None without a dictionary, references or switched tokens."""
+    """Scores of a translation; None without a dictionary, references or switched tokens.
+
+    >>> scores = Scores(tokens=20, switched=8, convert_rate=0.5, neither=0.05, distinct=0.75)
+    >>> scores.convert_rate, scores.precision
+    (0.5, None)
+    """
 
     tokens: int
     switched: int

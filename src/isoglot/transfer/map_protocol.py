@@ -126,6 +126,11 @@ class Models:
         source: Model of the training language.
         others: Model of each test language; the same one if it is multilingual.
         maps: For each test language, maps by layer from its model to the source model. Default: nothing is mapped.
+
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=50))
+    >>> Models("bilingual", encoder, {"de": encoder}).depth
+    2
     """
 
     name: Literal["monolingual", "bilingual"]
@@ -323,7 +328,12 @@ def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
 
 @dataclass(frozen=True)
 class MapTransfer:
-    """Result of map transfer."""
+    """Result of map transfer.
+
+    >>> found = MapTransfer("ner", "f1", "en", "test", (0, 8), points=(), lines=(), pairs=())
+    >>> found.facts()["ceiling"]
+    'en test'
+    """
 
     task: str
     metric: str

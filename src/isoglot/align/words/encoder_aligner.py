@@ -166,7 +166,12 @@ class EncoderAligner:
 
     @classmethod
     def of_file(cls, found: AlignerFile, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
-        """Aligner of a file that was read; as :meth:`load`."""
+        """Aligner of a file that was read; as :meth:`load`.
+
+        Raises:
+            ConfigError: The encoder is another one.
+            StorageError: The encoder is not found.
+        """
         from isoglot.model import load_encoder
 
         about = found.about

@@ -113,6 +113,23 @@ def evaluate(
     Returns:
         Scores, predictions and intervals, by language.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.transfer import Data, Passage, TuneConfig, find_task, fine_tune
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("It was good. It was bad. " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary)), vocabulary)
+    >>> task = find_task("topic")
+    >>> data = {"en": Data([Passage(("It was good.",), "good"), Passage(("It was bad.",), "bad")])}
+    >>> tuned = fine_tune(encoder, task, data, data, TuneConfig(epochs=1))
+    >>> found = evaluate(tuned, task, data)["en"]
+    >>> found.examples, sorted(found.scores.values)
+    (2, ['accuracy'])
+
     Raises:
         ConfigError: The encoder lacks a language.
         InputError: There are no examples, or a label is not in training and the task refuses it.
