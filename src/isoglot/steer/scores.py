@@ -162,13 +162,22 @@ def score_translation(
     Returns:
         Convert rate, precision, distinct types and, with references, BLEU-1.
 
-    >>> import isoglot
-    >>> from isoglot.steer import translate_tokens
-    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
-    >>> translation = translate_tokens(encoder, ["The house is old."], "en", "de", isoglot.bundled_means(), alpha=0)
-    >>> scores = score_translation(translation, dictionary={"house": ["Haus"]})
-    >>> scores.convert_rate, scores.switched
-    (0.0, 0)
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from isoglot.steer import TokenSets, Translation
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "text.txt"
+    ...     _ = file.write_text("the house das Haus " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [file]}, mode="joint", size=300)
+    >>> given, made = (np.array(vocabulary.encode(text)) for text in ("the house", "das house"))
+    >>> ids, texts = np.arange(len(vocabulary)), {"en": "the house", "de": "das Haus"}
+    >>> sets = TokenSets({code: np.isin(ids, vocabulary.encode(text)) for code, text in texts.items()})
+    >>> translation = Translation("en", "de", 7, 2.0, "mean", [given], [made], vocabulary, sets)
+    >>> scores = score_translation(translation)
+    >>> scores.switched, scores.convert_rate
+    (1, 0.5)
 
     Raises:
         ConfigError: It has no token sets.
