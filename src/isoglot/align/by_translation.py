@@ -140,14 +140,6 @@ def align_words(
     Returns:
         A map for every layer, with its scores.
 
-    >>> import isoglot
-    >>> from isoglot.align import builtin_bitext
-    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
-    >>> train, test = builtin_bitext(("en", "de"), 20), builtin_bitext(("en", "de"), 8, "test")
-    >>> found = align_words(encoder, encoder, train, test, languages=("en", "de"), layers=[8])
-    >>> found.use, [each.layer for each in found.layers]
-    ('words', [8])
-
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: There are no links, or a sentence of the test is in training too.

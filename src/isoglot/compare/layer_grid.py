@@ -292,13 +292,6 @@ def stream_layer_cka(
     Returns:
         A value for each pair of layers, in three forms.
 
-    >>> import isoglot
-    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
-    >>> english, german = ["He sleeps.", "It is old.", "Yes.", "No."], ["Er schläft.", "Es ist alt.", "Ja.", "Nein."]
-    >>> grid = stream_layer_cka(encoder, encoder, english, german, ("en", "de"), layers=[0, 8])
-    >>> grid.layers_x, grid.count
-    ((0, 8), 4)
-
     Raises:
         ConfigError: A layer or language does not exist, or the chunk is empty.
         InputError: Unequal numbers of sentences, fewer than 4, an empty one, or hidden states that are not finite or

@@ -212,12 +212,6 @@ def make_shift(
     Returns:
         The shift, for ``encoder.edited``.
 
-    >>> import isoglot
-    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
-    >>> move = make_shift(encoder, isoglot.bundled_means(), "en", "de", layer=-2, alpha=2)
-    >>> move.kind, move.alpha, len(move.difference_D) == encoder.hidden_size
-    ('mean', 2.0, True)
-
     Raises:
         ConfigError: As there.
     """
