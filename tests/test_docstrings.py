@@ -16,134 +16,29 @@ import isoglot
 # They need files, a trained encoder or minutes: the guides and tutorials run them.
 WITHOUT_EXAMPLE = set(
     """
-    align.align_embeddings
-    align.align_sentences
     align.align_types
     align.align_words
     align.aligned_rows
-    align.bitext_dictionaries
-    align.fit_encoder_aligner
-    align.link_bitext
-    align.linked_bitext
-    align.load_aligner
-    align.map_hidden
-    align.read_bitext
-    compare.claims
-    compare.compare_models
-    compare.gromov_wasserstein
     compare.measure_figure7
-    compare.read_figure7
     compare.stream_layer_cka
     compare.trace_emergence
-    diagnose.rank_models
-    model.encoder_from_hf
-    model.export_to_hf
     pretrain.add_language
-    pretrain.add_language_config
-    pretrain.pretrain
-    retrieve.read_side
-    retrieve.retrieve_mixed
-    retrieve.retrieve_rows
-    retrieve.retrieve_word_vectors
-    retrieve.retrieve_words
-    static.baseline
-    static.train_static
-    static.word_vectors
-    steer.alpha_by_means
-    steer.choose_shift
     steer.make_shift
-    steer.masked_languages
-    steer.score_translation
-    steer.sweep_shifts
-    steer.trade_offs
-    transfer.evaluate
-    transfer.fine_tune
-    transfer.load_tuned
     transfer.map_transfer
-    transfer.register
     transfer.shift_transfer
-    vocab.anchor_report
-    vocab.build_shards
-    vocab.extend_vocabulary
     """.split()
 )
 # Settings, and what other functions return: their examples show them.
 RESULTS = set(
     """
-    align.AlignedRows
-    align.Alignment
-    align.BitextSource
     align.EncoderAligner
-    align.EncoderLinksConfig
-    align.Estimator
-    align.InducedConfig
-    align.LayerAlignment
-    align.LinkScores
-    align.MiniVec2Vec
-    align.PairMap
-    align.Step
-    align.Vecmap
-    align.WordAlignConfig
-    align.WordAligner
-    compare.CKAGrid
-    compare.CkaEstimate
-    compare.CompareConfig
     compare.Comparison
-    compare.Emergence
-    compare.Figure7
-    compare.Figure7Config
-    compare.Measure
-    compare.Score
-    compare.SimilarityProbe
     diagnose.Checkup
-    diagnose.Finding
-    diagnose.RankConfig
     diagnose.Ranking
-    isoglot.IsoglotError
-    languages.Sentence
-    model.Batch
-    model.EncoderLike
-    pretrain.AddLanguageConfig
-    pretrain.Added
-    pretrain.Pretrained
-    represent.EmbeddingRows
-    represent.LanguageMoments
-    represent.Representations
-    retrieve.Interval
-    retrieve.MethodScores
-    retrieve.MixedPool
-    retrieve.MixedRetrieval
-    retrieve.Neighbors
-    retrieve.PairScores
-    retrieve.Retrieval
-    retrieve.RetrievalScores
-    retrieve.WordLookup
-    static.FastTextConfig
-    static.GloveConfig
     static.Learned
-    static.Word2VecConfig
-    steer.Bleu
-    steer.ChosenAlpha
-    steer.Eraser
     steer.MaskedLanguages
-    steer.Scores
-    steer.Shift
-    steer.ShiftChoice
     steer.Sweep
-    steer.TradeOff
-    steer.Translation
-    steer.TranslationProtocol
-    transfer.Evaluation
-    transfer.MapTransfer
-    transfer.MapTransferConfig
-    transfer.Models
-    transfer.Parsed
-    transfer.ShiftOutcome
-    transfer.Tagged
-    transfer.Task
     transfer.Tuned
-    vocab.Grading
-    vocab.Shards
     """.split()
 )
 

@@ -270,6 +270,16 @@ def map_hidden(mapping: PairMap, hidden_BTD: torch.Tensor, batch: Batch, *, leng
     Returns:
         B × T × E.
 
+    >>> import torch
+    >>> from isoglot.align import Procrustes
+    >>> from isoglot.model import Batch
+    >>> X = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    >>> mapping = Procrustes().fit(X, X.flip(1))
+    >>> mask_BT = torch.tensor([[True, False]])
+    >>> batch = Batch(torch.zeros(1, 2, dtype=torch.int64), mask_BT, mask_BT)
+    >>> map_hidden(mapping, torch.tensor([[[3.0, 4.0], [5.0, 6.0]]]), batch).round().tolist()
+    [[[4.0, 3.0], [0.0, 0.0]]]
+
     Raises:
         ConfigError: ``lengths`` is invalid.
         InputError: The map is for another width.

@@ -77,6 +77,15 @@ def align_embeddings(
     Returns:
         The map, the scores of every method, and what they were checked against.
 
+    >>> import numpy as np
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> from isoglot.text.formats.word_vectors import Vectors
+    >>> rows, words = np.random.default_rng(0).normal(size=(50, 8)), [f"w{number}" for number in range(50)]
+    >>> source, target = Vectors(words, rows), Vectors(words, rows[:, ::-1].copy())
+    >>> found = align_embeddings(source, target, [Entry(word, word) for word in words], languages=("en", "de"))
+    >>> found.train, found.test, found.best.after.of("csls").precision[1].value
+    (40, 10, 1.0)
+
     Raises:
         ConfigError: The map does not support these widths, or a language is missing.
         InputError: No entry of a dictionary was found, or the test leaks.

@@ -60,6 +60,14 @@ def align_sentences(
     Returns:
         A map for every layer, with its scores.
 
+    >>> import isoglot
+    >>> from isoglot.align import BitextSource
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> train, test = BitextSource(languages=("en", "de"), sentences=20).sentence_pairs()
+    >>> found = align_sentences(encoder, encoder, train, test, languages=("en", "de"), layers=[8])
+    >>> found.use, found.train, found.test
+    ('sentences', 20, 5)
+
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: A sentence is empty, or one of the test is in training too.

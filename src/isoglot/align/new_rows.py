@@ -49,6 +49,13 @@ class AlignedRows:
 
     Attributes:
         explained: Share of the variance of held-out known subwords that the map explains, for each table.
+
+    >>> import torch
+    >>> vectors_VS = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
+    >>> rows = AlignedRows(vectors_VS, torch.ones(40, dtype=torch.bool))
+    >>> table_OD = torch.cat([vectors_VS[:30], vectors_VS[:30]], dim=1)
+    >>> rows(table_OD, 10).shape, round(rows.explained[0], 1)
+    (torch.Size([10, 6]), 1.0)
     """
 
     vectors_VS: torch.Tensor
@@ -113,6 +120,11 @@ def aligned_rows(
 
     Returns:
         Rows for the new subwords, for ``add_language(rows=…)``.
+
+    Raises:
+        ConfigError: The shards do not fit the vocabulary, or the folder holds another run.
+        InputError: There is no text to train on.
+        StorageError: The folder cannot be written to.
     """
     config = GLOVE.model_copy(update={"seed": seed})
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)

@@ -45,7 +45,15 @@ class CheckpointMeasures:
 
 @dataclass(frozen=True, kw_only=True)
 class Emergence(Displayed):
-    """Measures over the steps of a training run."""
+    """Measures over the steps of a training run.
+
+    >>> from isoglot.compare.emergence import CheckpointMeasures
+    >>> steps = (100, 0.2), (200, 0.5)
+    >>> moments = [CheckpointMeasures(step=step, tokens=None, values={"cka": {8: value}}) for step, value in steps]
+    >>> given = {"run": "run", "languages": ("en", "de"), "sentences": 500, "measures": ("cka",), "layers": (8,)}
+    >>> Emergence(**given, moments=tuple(moments)).curve("cka", 8)
+    [(100, 0.2), (200, 0.5)]
+    """
 
     run: str
     languages: tuple[str, str]
@@ -88,6 +96,10 @@ class SimilarityProbe:
         layers: ``all``, or layer numbers.
         pool: Sentence pooling.
         seed: Random seed for sampling rows, where a measure takes fewer.
+
+    >>> pairs = [("He sleeps.", "Er schläft."), ("It is old.", "Es ist alt."), ("Yes.", "Ja."), ("No.", "Nein.")]
+    >>> SimilarityProbe(pairs, ("en", "de"), measures=["cka", "debiased-cka"], layers=[8]).measures
+    ('cka', 'debiased-cka')
 
     Raises:
         ConfigError: A measure does not exist.

@@ -147,6 +147,9 @@ class CompareConfig:
         draws: Random pairings of the null, and resamples of the interval.
         pool: Sentence pooling.
         seed: Random seed.
+
+    >>> CompareConfig(measures=["cka"], top=0).rows
+    2000
     """
 
     measures: Sequence[str] = DEFAULT_MEASURES
@@ -192,6 +195,14 @@ def compare_models(
 
     Returns:
         Every measure on the diagonal of the layers and the grid of CKA, with null, interval, floor and ceiling.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> pairs = [("He sleeps.", "Er schläft."), ("It is old.", "Es ist alt."), ("Yes.", "Ja."), ("No.", "Nein.")]
+    >>> config = CompareConfig(measures=["cka"], layers=[8], top=0, draws=20)
+    >>> found = compare_models(encoder, encoder, pairs, ("en", "de"), config)
+    >>> [(each.measure, each.layer) for each in found.measured]
+    [('cka', 8)]
 
     Raises:
         ConfigError: A measure, layer or language does not exist.

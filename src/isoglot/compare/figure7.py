@@ -122,7 +122,12 @@ class Figure7Column(Config):
 
 
 class Figure7Config(Config):
-    """Columns of the figure, from the closest language to the most distant, and how it is measured."""
+    """Columns of the figure, from the closest language to the most distant, and how it is measured.
+
+    >>> config = Figure7Config(columns=({"languages": ("en", "fr")}, {"languages": ("en", "zh")}))
+    >>> [column.title for column in config.columns], config.sentences
+    (['en-fr', 'en-zh'], 2000)
+    """
 
     columns: tuple[Figure7Column, ...]
     """language pairs; English twice anywhere, the others from the closest to the most distant"""
@@ -198,7 +203,14 @@ class Figure7Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure7:
-    """All cells of the figure."""
+    """All cells of the figure.
+
+    >>> from isoglot.compare.figure7 import Figure7Column
+    >>> columns = (Figure7Column(languages=("en", "fr")),)
+    >>> figure = Figure7(columns=columns, sentences={}, cells={}, empty={("en-fr", "bilingual"): "no model"})
+    >>> figure.cell("en-fr", "bilingual") is None, figure.layers
+    (True, ())
+    """
 
     columns: tuple[Figure7Column, ...]
     sentences: dict[str, int]
@@ -258,6 +270,14 @@ def read_figure7(path: str | Path, settings: Sequence[str] = ()) -> Figure7Confi
 
     Returns:
         The validated config.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "figure.toml"
+    ...     _ = file.write_text('columns = [{ languages = ["en", "fr"] }]', encoding="utf-8")
+    ...     read_figure7(file, ["sentences=500"]).sentences
+    500
 
     Raises:
         ConfigError: A key or value is invalid; the message has the line.

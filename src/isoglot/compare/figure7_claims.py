@@ -61,6 +61,12 @@ def claims(figure: Figure7) -> list[Figure7Claim]:
 
     Returns:
         A claim for every form of CKA, with the numbers that decide it.
+
+    >>> from isoglot.compare import Figure7
+    >>> from isoglot.compare.figure7 import Figure7Column
+    >>> figure = Figure7(columns=(Figure7Column(languages=("en", "fr")),), sentences={}, cells={}, empty={})
+    >>> sorted({(claim.name, claim.verdict) for claim in claims(figure)})
+    [('W13', 'undecided'), ('W14', 'undecided'), ('W15', 'undecided')]
     """
     judged: tuple[tuple[str, str, Callable[[Figure7, Form], Iterator[_Part]]], ...] = (
         ("W13", "Bilingual models are more alike than monolingual ones, those than random ones.", _order),

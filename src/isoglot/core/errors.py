@@ -128,6 +128,12 @@ class IsoglotError(Exception):
         file: The file with the error.
         line: The line in that file, from 1.
         column: The column in that line, from 1.
+
+    >>> error = IsoglotError("no layer 9", "choose from 0 to 8", "config.unknown-layer", file="run.toml", line=3)
+    >>> print(error)
+    run.toml:3: no layer 9; choose from 0 to 8
+    >>> error.code
+    'config.unknown-layer'
     """
 
     exit_code = 2

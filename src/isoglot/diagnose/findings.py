@@ -84,7 +84,11 @@ _Said = tuple[Tone, str] | tuple[Tone, str, Action | None]
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: a sentence or two, its topic and its tone, and what acts on it."""
+    """One finding: a sentence or two, its topic and its tone, and what acts on it.
+
+    >>> Finding("layer", "good", "Layer 8 is the best.").action is None
+    True
+    """
 
     topic: Topic
     tone: Tone

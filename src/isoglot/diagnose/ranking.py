@@ -48,7 +48,11 @@ _WAYS: tuple[Direction, ...] = get_args(Direction)
 
 
 class RankConfig(Config):
-    """Settings of a ranking."""
+    """Settings of a ranking.
+
+    >>> RankConfig(layer=-1, method="csls").over
+    'auto'
+    """
 
     layer: int | None = None
     """Layer of every model; -1 is the last. Default: the best of each, chosen on the other half of the sentences."""
@@ -146,6 +150,23 @@ def rank_models(
 
     Returns:
         The encoders, highest score first, with paired tests and groups of ties.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.retrieve.parallel_sets import ParallelSet
+    >>> from isoglot.vocab import train_vocabulary
+    >>> words = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text(" ".join(words * 20), encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text], "de": [text]}, mode="joint", size=300)
+    >>> config = encoder_config("paper", "nano", vocabulary_size=len(vocabulary))
+    >>> models = [(f"seed {seed}", Encoder(config, vocabulary, seed=seed)) for seed in (0, 1)]
+    >>> same = ParallelSet.from_lists({"en": words, "de": words})
+    >>> found = rank_models(models, [same], config=RankConfig(layer=-1, resamples=100))
+    >>> [(each.name, each.score.value) for each in found.models]
+    [('seed 0', 1.0), ('seed 1', 1.0)]
 
     Raises:
         ConfigError: There are fewer than two models, two of one name, or too few languages to resample.

@@ -143,6 +143,9 @@ def documents(
 
     >>> 4 <= len(next(documents("en", seed=0))) <= 9
     True
+
+    Raises:
+        ConfigError: The language is not built in.
     """
     made = grammar(language)
     index = 0
@@ -172,7 +175,7 @@ def parallel(
     ('en', 'de')
 
     Raises:
-        InputError: A language is not built in.
+        ConfigError: A language is not built in.
     """
     grammars = [grammar(language) for language in languages]
     for meaning, wording in meanings(seed=seed, split=split, register=register):
@@ -254,6 +257,9 @@ def dictionary(source: str, target: str, *, seed: int = 0, sentences: int = 20_0
 
     >>> len(dictionary("en", "de", sentences=500).entries) > 100
     True
+
+    Raises:
+        ConfigError: A language is not built in.
     """
     counts: dict[str, Counter[str]] = {}
     lemmas: dict[str, str] = {}

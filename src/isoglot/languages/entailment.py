@@ -65,7 +65,7 @@ def inference(
     True
 
     Raises:
-        InputError: A language is not built in.
+        ConfigError: A language is not built in.
     """
     grammars = [grammar(language) for language in languages]
     index = 0

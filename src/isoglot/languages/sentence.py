@@ -31,6 +31,11 @@ class Sentence:
 
     ``words`` are syntactic words in the sense of Universal Dependencies; French ``du`` is two (``de``, ``le``), with
     the written form in ``fused``. ``heads`` count from 1, 0 is the root.
+
+    >>> from isoglot.languages.builtin import builtin_bitext
+    >>> sentence = builtin_bitext(("en", "de"), 1)[0][0]
+    >>> len(sentence.words) == len(sentence.heads) == len(sentence.tags)
+    True
     """
 
     language: str

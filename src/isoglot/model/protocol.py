@@ -48,6 +48,10 @@ class EncoderLike:
 
     To analyze an encoder of your own, subclass it and implement the members below; the capabilities after them have
     defaults.
+
+    >>> from isoglot.model import Encoder
+    >>> issubclass(Encoder, EncoderLike)
+    True
     """
 
     if TYPE_CHECKING:  # declared only, so that a subclass may delegate them with __getattr__
@@ -258,6 +262,12 @@ class Batch:
         mask_BT: Attention mask, True at tokens, False at padding.
         starts_BT: True where a word begins; False at special tokens and padding.
         full: Whether nothing is padded, so that attention needs no mask.
+
+    >>> import torch
+    >>> ids_BT = torch.tensor([[2, 7, 9, 3], [2, 8, 3, 0]])
+    >>> batch = Batch(ids_BT, ids_BT != 0, ids_BT > 3)
+    >>> len(batch), batch.mask_BT.sum(dim=1).tolist()
+    (2, [4, 3])
     """
 
     ids_BT: torch.Tensor
@@ -300,6 +310,9 @@ def make_batch(
     >>> batch = make_batch(encoder.vocabulary, ["The house is old."], "en")
     >>> [tuple(layer.shape[-1:]) for layer in encoder.layers(batch, "en")][:2]
     [(384,), (384,)]
+
+    Raises:
+        ConfigError: There is no sentence, the length leaves no room for a token, or the vocabulary lacks the language.
     """
     return batch_of_ids(vocabulary, vocabulary.encode_batch(texts, language), length=length)
 

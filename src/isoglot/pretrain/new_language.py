@@ -165,7 +165,12 @@ class NewLanguageConfig(Config):
 
 
 class AddLanguageConfig(PretrainConfig):
-    """Settings of a run that adds a language; ``model`` is the encoder's."""
+    """Settings of a run that adds a language; ``model`` is the encoder's.
+
+    >>> config = AddLanguageConfig(language={"code": "fi"}, budget="500steps")
+    >>> config.language.code, config.optimizer.learning_rate
+    ('fi', 0.001)
+    """
 
     language: NewLanguageConfig
     """the new language"""
@@ -199,6 +204,12 @@ def add_language_config(
     Returns:
         The validated config.
 
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=50))
+    >>> config = add_language_config(encoder, "fi", settings=["budget=500steps"])
+    >>> config.language.code, config.budget
+    ('fi', '500steps')
+
     Raises:
         ConfigError: An unknown key or an invalid value, or a setting of the model, which is the encoder's.
     """
@@ -221,7 +232,16 @@ def add_language_config(
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
-    """Result of adding a language."""
+    """Result of adding a language.
+
+    >>> from pathlib import Path
+    >>> from isoglot.pretrain import Pretrained
+    >>> from isoglot.pretrain.run_folder import Position
+    >>> run = Pretrained(out=Path("run"), position=Position(dev={"fi": 8.0, "en": 4.0}), refused=())
+    >>> added = Added(run=run, language="fi", subwords={"new": 900, "shared": 100}, before={"fi": 5.0, "en": 1.4})
+    >>> {code: round(loss, 2) for code, loss in added.after.items()}
+    {'fi': 2.08, 'en': 1.39}
+    """
 
     run: Pretrained
     language: str

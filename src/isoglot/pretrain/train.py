@@ -53,7 +53,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Pretrained:
-    """Result of a pretraining run."""
+    """Result of a pretraining run.
+
+    >>> from pathlib import Path
+    >>> from isoglot.pretrain.run_folder import Position
+    >>> run = Pretrained(out=Path("run"), position=Position(step=100, tokens=50_000, dev={"en": 12.5}), refused=())
+    >>> run.finished, run.facts()["dev_perplexity"]
+    (True, {'en': 12.5})
+    """
 
     out: Path
     """The folder of the run, with the final encoder in ``last/`` and the best one in ``best/``."""
@@ -127,6 +134,21 @@ def pretrain(
 
     Returns:
         The folder, steps, tokens and dev perplexities of the run.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.pretrain import PretrainConfig
+    >>> from isoglot.vocab import build_shards, train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder, text = Path(name), Path(name) / "en.txt"
+    ...     documents = [f"the house {number} is old" for number in range(200)]
+    ...     _ = text.write_text((chr(10) * 2).join(documents), encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     shards = build_shards([text], vocabulary, "en", folder / "shards", dev_share=0.5)
+    ...     config = PretrainConfig(model={"size": "nano"}, batch={"sequence_length": 16}, budget="2steps")
+    ...     run = pretrain(config, {"en": shards}, vocabulary, folder / "run", device="cpu")
+    >>> run.finished, run.position.step
+    (True, 2)
 
     Raises:
         ConfigError: Settings, shards and vocabulary do not fit, or the folder holds another run.

@@ -86,6 +86,11 @@ class LanguageMoments:
         means_LD: Mean of each layer, float64.
         covariances_LDD: Covariance of each layer, divided by ``count - 1``; zeros for a single row. None: not computed.
         about: Where the rows come from: encoder, language, sentences.
+
+    >>> import numpy as np
+    >>> moments = LanguageMoments((0, 8), 2, np.array([[1.0, 2.0], [3.0, 4.0]]), None, {})
+    >>> moments.mean(8).tolist()
+    [3.0, 4.0]
     """
 
     layers: tuple[int, ...]

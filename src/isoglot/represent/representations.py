@@ -28,6 +28,11 @@ class Representations:
         header: Metadata: encoder, language, pooling, hash of the sentences, number of truncated sentences.
         offsets: For words: sentence i has the rows ``offsets[i]`` to ``offsets[i + 1]``.
         counts: For word types: number of contexts each was averaged over.
+
+    >>> import numpy as np
+    >>> found = Representations({0: np.zeros((2, 3)), 8: np.ones((2, 3))}, {"depth": 8, "language": "en"})
+    >>> found.layers, found.hidden_size, len(found), found[-1].shape
+    ((0, 8), 3, 2, (2, 3))
     """
 
     def __init__(

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 
 class EmbeddingRows(NamedTuple):
-    """Words that are one subword with their vectors, and the words that are not."""
+    """Words that are one subword with their vectors, and the words that are not.
+
+    >>> import numpy as np
+    >>> found = EmbeddingRows(("house",), np.ones((1, 4)), ("unpronounceable",))
+    >>> found.words, found.missing
+    (('house',), ('unpronounceable',))
+    """
 
     words: tuple[str, ...]
     vectors_ND: np.ndarray

@@ -78,6 +78,11 @@ class MethodScores:
         scores_QK: Scores of those.
         ranks_Q: Rank of the best correct row of each query.
         other_spelling: For words: P@1 of those without a translation of the same spelling.
+
+    >>> import numpy as np
+    >>> scores = score_retrieval(np.eye(3), np.eye(3)[[0, 2, 1]]).of("cosine", "backward")
+    >>> round(scores.precision[1].value, 3), scores.found_QK[:, 0].tolist(), scores.how
+    (0.333, [0, 2, 1], 'cosine among 3 candidates')
     """
 
     method: Method
@@ -123,7 +128,15 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """Scores of all methods and directions."""
+    """Scores of all methods and directions.
+
+    >>> import numpy as np
+    >>> found = score_retrieval(np.eye(3), np.eye(3), methods=["cosine", "csls"])
+    >>> [(scores.method, scores.direction) for scores in found.methods]
+    [('cosine', 'forward'), ('cosine', 'backward'), ('csls', 'forward'), ('csls', 'backward')]
+    >>> found.of("csls").precision[1].value
+    1.0
+    """
 
     methods: tuple[MethodScores, ...]
 

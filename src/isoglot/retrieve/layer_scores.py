@@ -86,7 +86,11 @@ class VectorSet:
         return replace(self, layers=layers, items=[items[row] for row in rows], frequent=None)
 
     def with_vectors(self) -> VectorSet:
-        """The words whose vectors are not zero in any layer, with the number of the others."""
+        """The words whose vectors are not zero in any layer, with the number of the others.
+
+        Raises:
+            InputError: All vectors are zero.
+        """
         present_N = np.all([matrix.any(axis=1) for matrix in self.layers.values()], axis=0)
         if present_N.all():
             return self
@@ -154,6 +158,13 @@ class PairScores:
     """Scores of two sides in every layer; ``coverage`` if the gold pairs came from a dictionary.
 
     ``model`` distinguishes several models.
+
+    >>> import numpy as np
+    >>> rows = {0: np.random.default_rng(0).normal(size=(8, 3)), 1: np.random.default_rng(1).normal(size=(8, 3))}
+    >>> source, target = VectorSet(name="en", layers=rows), VectorSet(name="de", layers={0: rows[1], 1: rows[1]})
+    >>> pair = score_layers(source, target)
+    >>> pair.name, pair.best.layer, pair.of(1, "none").of("cosine").precision[1].value
+    ('en-de', 1, 1.0)
     """
 
     source: VectorSet = field(repr=False)

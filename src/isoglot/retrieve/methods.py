@@ -52,6 +52,13 @@ class Neighbors:
     """The best rows of Y for every row of X, best first; ties by lower row number.
 
     ``indices_NK`` is int64, ``scores_NK`` float32; tensors if X was one, else arrays.
+
+    >>> import numpy as np
+    >>> found = nearest(np.eye(2), np.array([[0.0, 2.0], [3.0, 0.0]]), k=2)
+    >>> found
+    Neighbors(2 queries, 2 neighbors each)
+    >>> found.indices_NK.tolist(), found.scores_NK.tolist()
+    ([[1, 0], [0, 1]], [[1.0, 0.0], [1.0, 0.0]])
     """
 
     indices_NK: Any
@@ -250,7 +257,11 @@ def retrieve(
 
 
 def check_options(method: str, k: int, neighborhood: int, sharpness: float) -> None:
-    """Check the options of a search."""
+    """Check the options of a search.
+
+    Raises:
+        ConfigError: The method is unknown, or a number is out of range.
+    """
     check_name("method", method, METHODS)
     for name, value in (("k", k), ("neighborhood", neighborhood)):
         check_range(name, value, 1)

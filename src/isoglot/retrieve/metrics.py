@@ -107,7 +107,15 @@ Over = Literal["pairs", "queries"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its bootstrap confidence interval over queries."""
+    """A value with its bootstrap confidence interval over queries.
+
+    >>> import numpy as np
+    >>> from isoglot.retrieve import score_retrieval
+    >>> X = np.random.default_rng(0).normal(size=(50, 8))
+    >>> share = score_retrieval(X, X).of("cosine").precision[1]
+    >>> share.value, share.low <= share.value <= share.high
+    (1.0, True)
+    """
 
     value: float
     low: float
@@ -146,6 +154,7 @@ def gold_ranks(
     [2, 2, 1]
 
     Raises:
+        ConfigError: The method is unknown, or an option is out of range.
         InputError: The gold does not fit the matrices, or they are invalid.
     """
     check_options(method, 1, neighborhood, sharpness)
@@ -235,6 +244,10 @@ def mean_reciprocal_rank(
 
     Returns:
         From 0 to 1.
+
+    Raises:
+        ConfigError: The method or ``over`` is unknown.
+        InputError: The gold does not fit the matrices, or they are invalid.
     """
     check_name("mean over", over, ("pairs", "queries"))
     gold = fitting(gold, len(X), len(Y))

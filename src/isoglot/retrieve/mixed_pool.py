@@ -111,7 +111,14 @@ class MixedScores:
 
 @dataclass(frozen=True, kw_only=True)
 class MixedPool:
-    """Scores of a pool of parallel sentences in several languages, by layer, centering and method."""
+    """Scores of a pool of parallel sentences in several languages, by layer, centering and method.
+
+    >>> from isoglot.retrieve import VectorSet
+    >>> X = np.eye(4) + 1
+    >>> pool = score_mixed({code: VectorSet(name=code, layers={8: X}) for code in ("en", "de", "fr")})
+    >>> pool.name, pool.candidates, pool.best.layer
+    ('en, de, fr', 11, 8)
+    """
 
     sides: Mapping[str, VectorSet] = field(repr=False)
     scores: tuple[MixedScores, ...]
@@ -172,7 +179,15 @@ class MixedPool:
 
 @dataclass(frozen=True, kw_only=True)
 class MixedRetrieval:
-    """Result of a retrieval from mixed pools: one for each set of parallel sentences."""
+    """Result of a retrieval from mixed pools: one for each set of parallel sentences.
+
+    >>> from isoglot.retrieve import VectorSet
+    >>> X = np.eye(4) + 1
+    >>> pool = score_mixed({code: VectorSet(name=code, layers={8: X}) for code in ("en", "de")})
+    >>> found = MixedRetrieval(pools=(pool,), facts={"model": "made up"})
+    >>> found.as_dict()["pools"][0]["best"]["value"]
+    1.0
+    """
 
     pools: tuple[MixedPool, ...]
     facts: dict[str, Any]
@@ -245,6 +260,14 @@ def retrieve_mixed(
 
     Returns:
         Scores of every layer, with and without language means.
+
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> sentences = {"en": ["He sleeps.", "The house is old.", "We read books."]}
+    >>> sentences["de"] = ["Er schläft.", "Das Haus ist alt.", "Wir lesen Bücher."]
+    >>> found = retrieve_mixed(encoder, sentences, layers=[8])
+    >>> found.pools[0].candidates, found.pools[0].scores[0].layer
+    (5, 8)
 
     Raises:
         ConfigError: The encoder does not have a language or layer, or a method does not apply.

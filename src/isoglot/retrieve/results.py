@@ -30,7 +30,18 @@ _PAIR_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval:
-    """Result of a retrieval: scores of each language pair, facts about the data, and remarks for the reader."""
+    """Result of a retrieval: scores of each language pair, facts about the data, and remarks for the reader.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from isoglot.retrieve import retrieve_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "rows.npy"
+    ...     np.save(file, np.eye(8))
+    ...     found = retrieve_rows(file, file)
+    ...     [path.name for path in found.save(folder)]
+    ['metrics.json', 'metrics.csv', 'pairs.tsv']
+    """
 
     kind: Literal["sentences", "words"]
     pairs: tuple[PairScores, ...]

@@ -152,6 +152,17 @@ def retrieve_rows(
     Returns:
         Scores of every layer and method, in both directions.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = Path(folder) / "en.npy", Path(folder) / "de.npy"
+    ...     for file in files:
+    ...         np.save(file, np.eye(8))
+    ...     found = retrieve_rows(*files)
+    >>> found.pairs[0]
+    PairScores('en.npy-de.npy', layers None, best P@1 1.000 in layer None)
+
     Raises:
         ConfigError: A layer does not exist.
         InputError: The files differ in rows or width, or a row is invalid.

@@ -36,6 +36,13 @@ def read_side(
     Returns:
         The vectors of every layer, with the name of the file.
 
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/layers.npy", np.ones((3, 5, 4)))
+    ...     read_side(f"{folder}/layers.npy", layers=[0, -1], limit=4)
+    VectorSet('layers.npy', 4 rows, layers 0, 2)
+
     Raises:
         ConfigError: The layer does not exist.
         InputError: The file holds something else, or nothing.

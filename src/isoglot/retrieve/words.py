@@ -63,6 +63,10 @@ class WordLookup:
         contexts: Maximum number of sentences per word.
         limit: Maximum number of lines per text.
         vocabulary: Maximum number of words beside the dictionaries'; None: 50,000 words of a text, 200,000 rows.
+
+    >>> lookup = WordLookup(words_as="embeddings", vocabulary=1000)
+    >>> lookup.words_as, lookup.layers
+    ('embeddings', 'all')
     """
 
     words_as: Literal["contexts", "embeddings"] = "contexts"
@@ -132,6 +136,15 @@ def retrieve_words(
 
     Returns:
         Scores of every model, pair of languages, layer and method.
+
+    >>> import isoglot
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> entries = [Entry("house", "Haus"), Entry("water", "Wasser"), Entry("king", "König")]
+    >>> lookup = WordLookup(words_as="embeddings", vocabulary=1000)
+    >>> found = retrieve_words({"mini": encoder}, {("en", "de"): entries}, lookup=lookup, known_words="leave-out")
+    >>> found.pairs[0].coverage.entries_found
+    3
 
     Raises:
         ConfigError: A model does not have what an option asks for, or a language has no text.
@@ -219,6 +232,19 @@ def retrieve_word_vectors(
 
     Returns:
         Scores of every layer and method, in both directions.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from isoglot.text.formats.dictionary import Entry
+    >>> from isoglot.text.formats.word_vectors import write_vectors
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = Path(folder) / "en.vec", Path(folder) / "fr.vec"
+    ...     for file, words in zip(files, (["cat", "dog"], ["chat", "chien"]), strict=True):
+    ...         _ = write_vectors(file, words, np.eye(2))
+    ...     found = retrieve_word_vectors(*files, [Entry("cat", "chat"), Entry("dog", "chien")])
+    >>> found.pairs[0].of(None, "none").of("cosine").precision[1].value
+    1.0
 
     Raises:
         ConfigError: A layer does not exist.

@@ -32,7 +32,11 @@ class StaticConfig(Config):
 
 
 class GloveConfig(StaticConfig):
-    """GloVe (Pennington et al. 2014)."""
+    """GloVe (Pennington et al. 2014).
+
+    >>> GloveConfig(dimensions=100, epochs=25).window
+    10
+    """
 
     epochs: int = Field(50, ge=1)
     """number of epochs; the paper: 50 below 300 dimensions, 100 from there on"""
@@ -55,7 +59,11 @@ class GloveConfig(StaticConfig):
 
 
 class Word2VecConfig(StaticConfig):
-    """Word2Vec (Mikolov et al. 2013) with negative sampling."""
+    """Word2Vec (Mikolov et al. 2013) with negative sampling.
+
+    >>> Word2VecConfig(objective="cbow").window
+    5
+    """
 
     window: int = Field(5, ge=1, le=255)
     """maximum context window in subwords on each side"""
@@ -72,7 +80,11 @@ class Word2VecConfig(StaticConfig):
 
 
 class FastTextConfig(Word2VecConfig):
-    """fastText (Bojanowski et al. 2017): Word2Vec in which a word is the sum of its character n-grams."""
+    """fastText (Bojanowski et al. 2017): Word2Vec in which a word is the sum of its character n-grams.
+
+    >>> FastTextConfig(min_ngram=2).max_ngram
+    6
+    """
 
     min_ngram: int = Field(3, ge=1)
     """minimum length of character n-grams"""

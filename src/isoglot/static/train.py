@@ -123,6 +123,19 @@ def train_static(
     Returns:
         The result; None if it was stopped before the end.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.vocab import build_shards, train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder, text = Path(name), Path(name) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     shards = build_shards([text], vocabulary, "en", folder / "shards", window=8)
+    ...     config = GloveConfig(dimensions=4, min_count=1, epochs=1)
+    ...     learned = train_static(config, {"en": shards}, vocabulary, folder / "glove")
+    >>> learned.table.hidden_size, learned.table.depth
+    (4, 0)
+
     Raises:
         ConfigError: The folder holds another run, or shards do not fit their names or the vocabulary.
         InputError: There is no text to train on.

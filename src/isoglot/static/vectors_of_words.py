@@ -34,6 +34,21 @@ def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, languag
     Returns:
         One row for each word that has a vector.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import torch
+    >>> from isoglot.model import TableEncoder
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> size = len(vocabulary)
+    >>> table = TableEncoder(torch.ones(size, 3), torch.ones(size, dtype=torch.bool), vocabulary)
+    >>> found = word_vectors(table, ["house", "old"], "en")
+    >>> found.words, found.dimensions
+    (['house', 'old'], 3)
+
     Raises:
         ConfigError: The language is missing, or the vocabulary does not have it.
         InputError: None of the words has a vector.
@@ -128,6 +143,14 @@ def baseline(path: str | Path, first: int | None = None) -> Vectors:
 
     Returns:
         Words and their vectors.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from isoglot.text.formats.word_vectors import write_vectors
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_vectors(f"{folder}/en.vec", ["the", "house", "old"], np.eye(3))
+    ...     baseline(f"{folder}/en.vec", first=2).words
+    ['the', 'house']
 
     Raises:
         InputError: The file holds something else, or nothing.

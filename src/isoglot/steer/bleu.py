@@ -33,7 +33,13 @@ _TOKENIZERS = {"zh": "zh", "ja": "char", "th": "char", "lo": "char", "km": "char
 
 @dataclass(frozen=True, slots=True)
 class Bleu:
-    """A score from 0 to 100 with its signature: order and tokens, then sacrebleu's."""
+    """A score from 0 to 100 with its signature: order and tokens, then sacrebleu's.
+
+    >>> from isoglot.steer import bleu_1
+    >>> found = bleu_1(["das Haus ist alt"], ["das Haus ist neu"], "de", tokens="words")
+    >>> round(found.score), found.signature.split("|")[:2]
+    (75, ['BLEU-1', 'words'])
+    """
 
     score: float
     signature: str

@@ -31,6 +31,9 @@ class TranslationProtocol:
             predicted are empty in the output and not scored.
         bleu_tokens: Tokens that BLEU-1 counts.
 
+    >>> TranslationProtocol(bleu_tokens="words").reads
+    'sentences'
+
     Raises:
         ConfigError: An option does not exist.
     """

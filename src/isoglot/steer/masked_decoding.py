@@ -96,6 +96,14 @@ def masked_languages(
     Returns:
         The share of predictions in each language.
 
+    >>> import isoglot
+    >>> from isoglot.steer import TokenSets
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> sets = TokenSets.from_vocabulary(encoder.vocabulary)
+    >>> found = masked_languages(encoder, ["The house is old.", "We read books."], "en", sets)
+    >>> found.masked, round(found.own + found.other + found.neither, 9)
+    (2, 1.0)
+
     Raises:
         ConfigError: There is no mask token, a language has no token set or mean, a layer does not exist, or means or
             target are missing.

@@ -53,7 +53,12 @@ Dictionary = Mapping[str, Iterable[str]] | Iterable[Entry]
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Scores of a translation; None without a dictionary, references or switched tokens."""
+    """Scores of a translation; None without a dictionary, references or switched tokens.
+
+    >>> scores = Scores(tokens=20, switched=8, convert_rate=0.5, neither=0.05, distinct=0.75)
+    >>> scores.convert_rate, scores.precision
+    (0.5, None)
+    """
 
     tokens: int
     switched: int
@@ -156,6 +161,23 @@ def score_translation(
 
     Returns:
         Convert rate, precision, distinct types and, with references, BLEU-1.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from isoglot.steer import TokenSets, Translation
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "text.txt"
+    ...     _ = file.write_text("the house das Haus " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [file]}, mode="joint", size=300)
+    >>> given, made = (np.array(vocabulary.encode(text)) for text in ("the house", "das house"))
+    >>> ids, texts = np.arange(len(vocabulary)), {"en": "the house", "de": "das Haus"}
+    >>> sets = TokenSets({code: np.isin(ids, vocabulary.encode(text)) for code, text in texts.items()})
+    >>> translation = Translation("en", "de", 7, 2.0, "mean", [given], [made], vocabulary, sets)
+    >>> scores = score_translation(translation)
+    >>> scores.switched, scores.convert_rate
+    (1, 0.5)
 
     Raises:
         ConfigError: It has no token sets.

@@ -47,7 +47,13 @@ FALLBACK_ALPHAS = (1.0, 2.0)
 
 @dataclass(frozen=True, kw_only=True)
 class ShiftChoice:
-    """A layer and alpha, with the scores they were chosen by."""
+    """A layer and alpha, with the scores they were chosen by.
+
+    >>> scores = {"bleu": 22.3, "source_bleu": 3.1, "convert_rate": 0.8, "neither": 0.02}
+    >>> choice = ShiftChoice(layer=7, alpha=2.0, **scores, sentences=100, text="made-up sentences")
+    >>> choice.as_dict()["alpha"]
+    2.0
+    """
 
     layer: int
     alpha: float
@@ -74,6 +80,15 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
 
     Returns:
         The layer and the alpha, with their scores.
+
+    >>> import isoglot
+    >>> from isoglot.steer import sweep_shifts
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> given = encoder, ["The house is old."], "en", "de", isoglot.bundled_means()
+    >>> sweep = sweep_shifts(*given, layers=[7], alphas=[1.5, 2], references=["Das Haus ist alt."])
+    >>> found = choose_shift(sweep, text="one made-up sentence")
+    >>> found.layer, found.alpha in (1.5, 2), found.sentences
+    (7, True, 1)
 
     Raises:
         ConfigError: There is no BLEU-1, or every cell has too many tokens of neither language.
@@ -181,7 +196,12 @@ SHARE = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenAlpha:
-    """An alpha and the rule that chose it."""
+    """An alpha and the rule that chose it.
+
+    >>> found = alpha_by_dev(lambda alpha: 1 - (alpha - 1) ** 2, [0, 1, 2])
+    >>> found.alpha, found.rule, found.zero_shot
+    (1.0, 'target dev set', False)
+    """
 
     alpha: float
     rule: Rule
@@ -232,6 +252,14 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
 
     Returns:
         The alpha, with the rule that chose it.
+
+    >>> import numpy as np
+    >>> from isoglot.represent import LanguageMoments
+    >>> from isoglot.steer import LanguageMeans
+    >>> means_LD = {"en": np.array([[0, 0]]), "de": np.array([[4, 0]])}
+    >>> moments = {code: LanguageMoments((8,), 100, mean_LD, np.eye(2)[None], {}) for code, mean_LD in means_LD.items()}
+    >>> round(alpha_by_means(LanguageMeans(moments, {}), "en", "de", 8).alpha, 2)
+    0.82
 
     Raises:
         ConfigError: A language has no mean, the layer none, both means are equal, or the share is out of range.

@@ -82,6 +82,13 @@ class Shift:
         center_D: The source's mean; for ``transport``.
         stretch_DD: Transport matrix minus the identity.
         alphas_V: Alpha of each id, if they differ.
+
+    >>> import torch
+    >>> move = Shift("mean", alpha=2, difference_D=torch.tensor([1.0, 0.0]))
+    >>> move(torch.zeros(1, 2, 2), torch.tensor([[5, 6]])).tolist()
+    [[[2.0, 0.0], [2.0, 0.0]]]
+    >>> move.with_alpha(0).nothing
+    True
     """
 
     kind: Kind

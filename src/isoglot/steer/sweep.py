@@ -236,6 +236,15 @@ def sweep_shifts(
     Returns:
         Scores of every cell, with the translations.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> given = encoder, ["The house is old."], "en", "de", isoglot.bundled_means()
+    >>> sweep = sweep_shifts(*given, layers=[7], alphas=[1, 2])
+    >>> sweep
+    Sweep(en to de; layers 7; alphas 1, 2)
+    >>> sweep.grid("convert_rate").shape
+    (1, 2)
+
     Raises:
         ConfigError: As :func:`translate_tokens`; or the tokens of each language are not known.
         InputError: There is no sentence, one is empty, the dictionary is empty, or the number of references differs.

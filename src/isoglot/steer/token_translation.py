@@ -66,6 +66,18 @@ class Translation(Displayed):
         vocabulary: The vocabulary of the ids.
         sets: Tokens of each language; None if unknown.
         cut: Number of sentences truncated to the encoder's maximum length.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "text.txt"
+    ...     _ = file.write_text("the house das Haus " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [file]}, mode="joint", size=300)
+    >>> given, made = (np.array(vocabulary.encode(text)) for text in ("the house", "das Haus"))
+    >>> Translation("en", "de", 7, 2.0, "mean", [given], [made], vocabulary)
+    Translation(en to de, layer 7, alpha 2, 1 sentence: 'das Haus')
     """
 
     source: str

@@ -76,7 +76,12 @@ _PAIRS: tuple[tuple[ModelsAndArm, ModelsAndArm], ...] = (
 
 
 class MapTransferConfig(TuneConfig):
-    """Settings of map transfer, in addition to fine-tuning; ``encoder_learning_rate`` is that of the new layers."""
+    """Settings of map transfer, in addition to fine-tuning; ``encoder_learning_rate`` is that of the new layers.
+
+    >>> config = MapTransferConfig(new_layers=2)
+    >>> config.new_layers, config.vector_norms
+    (2, 'auto')
+    """
 
     new_layers: int = Field(4, ge=1)
     """new Transformer layers on the frozen ones"""
@@ -121,6 +126,11 @@ class Models:
         source: Model of the training language.
         others: Model of each test language; the same one if it is multilingual.
         maps: For each test language, maps by layer from its model to the source model. Default: nothing is mapped.
+
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=50))
+    >>> Models("bilingual", encoder, {"de": encoder}).depth
+    2
     """
 
     name: Literal["monolingual", "bilingual"]
@@ -318,7 +328,12 @@ def pairs_of(points: Sequence[MapPoint]) -> tuple[PairedTest, ...]:
 
 @dataclass(frozen=True)
 class MapTransfer:
-    """Result of map transfer."""
+    """Result of map transfer.
+
+    >>> found = MapTransfer("ner", "f1", "en", "test", (0, 8), points=(), lines=(), pairs=())
+    >>> found.facts()["ceiling"]
+    'en test'
+    """
 
     task: str
     metric: str

@@ -98,7 +98,16 @@ class ShiftedTest:
 
 @dataclass(frozen=True)
 class ShiftOutcome:
-    """Result of shift transfer."""
+    """Result of shift transfer.
+
+    >>> import numpy as np
+    >>> from isoglot.transfer import Evaluation
+    >>> from isoglot.transfer.tasks.task import TaskScores
+    >>> plain = Evaluation("de", TaskScores(50.0, {"f1": 50.0}, np.array([[1, 2]])), examples=1, counts={}, unseen={})
+    >>> found = ShiftOutcome("ner", "f1", "en", {"de": plain}, rows=(), means="made up", kind="mean", positions="all")
+    >>> [(row["language"], row["score"]) for row in found.table_rows()]
+    [('de', 50.0)]
+    """
 
     task: str
     metric: str

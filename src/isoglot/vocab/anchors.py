@@ -177,6 +177,18 @@ def anchor_report(
     Returns:
         Shared subwords of every pair of languages, and the share of tokens they cover.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = {code: Path(folder) / f"{code}.txt" for code in ("en", "de")}
+    ...     _ = files["en"].write_text("the radio is old " * 20, encoding="utf-8")
+    ...     _ = files["de"].write_text("das Radio ist alt, das radio " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({code: [file] for code, file in files.items()}, mode="joint", size=400)
+    >>> report = anchor_report(vocabulary)
+    >>> list(report.tokens), len(report.pairs)
+    (['en', 'de'], 1)
+
     Raises:
         ConfigError: There are counts of fewer than two languages.
         InputError: A dictionary is malformed.

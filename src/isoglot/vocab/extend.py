@@ -56,6 +56,18 @@ def extend_vocabulary(
     Returns:
         The vocabulary with the language added; ids of the others stay.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = {code: Path(folder) / f"{code}.txt" for code in ("en", "de")}
+    ...     for file, line in zip(files.values(), ("the house is old", "das Haus ist alt"), strict=True):
+    ...         _ = file.write_text(chr(10).join([line] * 100), encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [files["en"]]}, mode="joint", size=300)
+    ...     extended = extend_vocabulary(vocabulary, "de", [files["de"]], size=300)
+    >>> extended.languages, len(extended) > len(vocabulary)
+    (('en', 'de'), True)
+
     Raises:
         ConfigError: The vocabulary has the language, cannot be extended, or cannot spell the text.
         InputError: There is too little text.

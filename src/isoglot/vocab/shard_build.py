@@ -82,6 +82,17 @@ def build_shards(
     Returns:
         The shards, open for reading.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     shards = build_shards([text], vocabulary, "en", Path(folder) / "shards", window=8)
+    >>> shards.language, shards.window
+    ('en', 8)
+
     Raises:
         ConfigError: The folder has shards of something else, an option is out of range, or a text was segmented in
             another way than the vocabulary's.

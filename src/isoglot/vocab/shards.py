@@ -88,7 +88,20 @@ class Windows:
 
 @dataclass(frozen=True)
 class Shards:
-    """Text of a language as ids, opened for reading."""
+    """Text of a language as ids, opened for reading.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.vocab import build_shards, train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     _ = build_shards([text], vocabulary, "en", Path(folder) / "shards", window=8)
+    ...     shards = Shards.open(Path(folder) / "shards")
+    >>> shards.language, shards.window
+    ('en', 8)
+    """
 
     folder: Path
     index: dict[str, Any]

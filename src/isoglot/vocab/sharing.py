@@ -138,6 +138,10 @@ class Grading:
         band: For ``band``: first and last rank, from 1, among the anchors of a pair by descending frequency, which is
             the mean of the subword's shares of the tokens of the two languages.
         dictionaries: For friends: dictionaries of each pair in the MUSE layout.
+
+    >>> grading = Grading(keep="band", band=(1, 1000))
+    >>> grading.keep, grading.band
+    ('band', (1, 1000))
     """
 
     keep: Keep

@@ -75,7 +75,14 @@ def bounds(
 
 @dataclass(eq=False, kw_only=True)
 class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
-    """Base of all estimators: options, learned attributes, files."""
+    """Base of all estimators: options, learned attributes, files.
+
+    >>> from isoglot.align import Ridge
+    >>> Ridge(penalty=2.0).get_params()
+    {'penalty': 2.0}
+    >>> Ridge(penalty=2.0).clone().set_params(penalty=3.0).penalty
+    3.0
+    """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name; scikit-learn's ``clone`` uses it."""
@@ -183,7 +190,14 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
 
 @dataclass(eq=False, kw_only=True)
 class Step(Estimator):
-    """Transformation of one space, fitted on its rows: centering, unit length, whitening."""
+    """Transformation of one space, fitted on its rows: centering, unit length, whitening.
+
+    >>> import numpy as np
+    >>> from isoglot.align import Center
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> Center().fit_transform(X).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+    """
 
     needs_direction: ClassVar[bool] = False
     """whether zero vectors are invalid"""
@@ -247,7 +261,15 @@ class Step(Estimator):
 
 @dataclass(eq=False, kw_only=True)
 class PairMap(Estimator):
-    """Map that brings two spaces together, fitted on pairs of rows."""
+    """Map that brings two spaces together, fitted on pairs of rows.
+
+    >>> import numpy as np
+    >>> from isoglot.align import Procrustes
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> mapping = Procrustes().fit(X, X[:, ::-1].copy())
+    >>> bool(np.allclose(mapping.inverse_transform(mapping.transform(X)), X))
+    True
+    """
 
     needs_pairs: ClassVar[bool] = True
     """whether it is fitted on pairs; if not, those given are ignored"""

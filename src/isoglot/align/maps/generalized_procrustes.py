@@ -110,7 +110,12 @@ class GeneralizedProcrustes(Estimator):
         return {name: self.transform(rows, name) for name, rows in X.items()}
 
     def score(self, X: Spaces, Y: None = None, *, masks: Spaces | None = None) -> float:
-        """Mean cosine over all items and pairs of languages that share them, in the common space."""
+        """Mean cosine over all items and pairs of languages that share them, in the common space.
+
+        Raises:
+            InputError: The rows are invalid, or no item occurs in two spaces.
+            NotFittedError: It is not fitted.
+        """
         self._check_fitted()
         _, rows, present = _taken(X, masks)
         mapped = {}

@@ -83,7 +83,13 @@ class Steps(PairMap):
         return self
 
     def score(self, X: Array, Y: Array | None = None, *, pairs: Array | None = None) -> float:
-        """Mean cosine of paired rows in the common space; for X alone, the score of the last step."""
+        """Mean cosine of paired rows in the common space; for X alone, the score of the last step.
+
+        Raises:
+            ConfigError: There is no Y, and the last step is a map.
+            InputError: The rows or the pairs are invalid.
+            NotFittedError: The steps are not fitted.
+        """
         self._check_fitted()
         if Y is not None:
             return super().score(X, Y, pairs=pairs)

@@ -146,6 +146,12 @@ class Vecmap(UnsupervisedMap, SelfLearning):
     A word is described by its similarities to all others, sorted: words that mean the same have similar ones in both
     languages. The similarities are those of the root of XXᵀ, and the dictionary is that of CSLS neighbors between
     descriptions, among the ``early`` most frequent words. :class:`SelfLearning` does the rest, with the same options.
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(40, 3)) ** 3
+    >>> mapping = Vecmap(starts=0, patience=1).fit(X, X[:, ::-1].copy())
+    >>> bool(np.allclose(mapping.transform(X), mapping.transform_target(X[:, ::-1].copy())))
+    True
     """
 
     trial_options: ClassVar[dict[str, Any]] = {"final": "orthogonal"}
@@ -190,6 +196,12 @@ class MiniVec2Vec(UnsupervisedMap, MatrixMap):
         cutoff: Maximum number of rows that are clustered and matched, drawn at random.
 
     Learns ``W_`` (D × D).
+
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(80, 4)) ** 3
+    >>> mapping = MiniVec2Vec(runs=2, restarts=2, rounds=5, clusters=4, fine_clusters=10).fit(X, X[:, ::-1].copy())
+    >>> mapping.transform(X).shape
+    (80, 4)
     """
 
     runs: int = field(default=30, metadata=bounds(least=1))

@@ -212,6 +212,17 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
     Returns:
         Sentence pairs with their links.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     texts = {"en": "the old house", "de": "das alte Haus", "links": "0-0 1-1 2-2"}
+    ...     files = {name: Path(folder) / f"{name}.txt" for name in texts}
+    ...     for name, file in files.items():
+    ...         _ = file.write_text(texts[name], encoding="utf-8")
+    ...     found = read_bitext({code: files[code] for code in ("en", "de")}, ("en", "de"), files["links"])
+    >>> found.target[0], found.links[0]
+    (['das', 'alte', 'Haus'], [(0, 0), (1, 1), (2, 2)])
+
     Raises:
         InputError: The numbers of lines differ (the message has both), or a link is out of range.
         StorageError: A file cannot be read.
@@ -238,6 +249,11 @@ def linked_bitext(
 
     Returns:
         Sentence pairs with their links.
+
+    >>> from isoglot.align import train_aligner
+    >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"])] * 5
+    >>> linked_bitext(pairs, train_aligner(pairs)).links[0]
+    [(0, 0), (1, 1)]
     """
     links = list(aligner.stream(pairs, "intersection", counts=counts, progress=progress))
     return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)

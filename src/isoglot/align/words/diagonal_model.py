@@ -30,7 +30,11 @@ TENSIONS = (0.1, 40.0)
 
 
 class WordAlignConfig(Config):
-    """Settings of word alignment. With ``agreement=0`` it is fast_align with all its options on."""
+    """Settings of word alignment. With ``agreement=0`` it is fast_align with all its options on.
+
+    >>> WordAlignConfig(agreement=0).iterations
+    5
+    """
 
     iterations: int = Field(5, ge=1)
     """rounds of EM in each direction by itself"""

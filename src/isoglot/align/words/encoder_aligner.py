@@ -166,7 +166,12 @@ class EncoderAligner:
 
     @classmethod
     def of_file(cls, found: AlignerFile, encoder: EncoderLike | None = None, *, device: str = "auto") -> EncoderAligner:
-        """Aligner of a file that was read; as :meth:`load`."""
+        """Aligner of a file that was read; as :meth:`load`.
+
+        Raises:
+            ConfigError: The encoder is another one.
+            StorageError: The encoder is not found.
+        """
         from isoglot.model import load_encoder
 
         about = found.about
@@ -219,6 +224,14 @@ def fit_encoder_aligner(
 
     Returns:
         An aligner with the chosen settings; ``choice`` has the results of all of them on gold links.
+
+    >>> import isoglot
+    >>> from isoglot.align import EncoderLinksConfig
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> pairs = [("The house is old .".split(), "Das Haus ist alt .".split())]
+    >>> aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=8, rule="argmax", center="none"))
+    >>> aligner.align(pairs)
+    [[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]]
 
     Raises:
         ConfigError: A layer or language does not exist, or the layer is to be chosen without gold links.

@@ -36,7 +36,11 @@ _TIE = 1e-6  # smaller differences are rounding, which depends on the batch
 
 
 class EncoderLinksConfig(Config):
-    """Settings of word alignment by an encoder. What is ``auto`` is chosen on gold links."""
+    """Settings of word alignment by an encoder. What is ``auto`` is chosen on gold links.
+
+    >>> EncoderLinksConfig(layer=-2, rule="argmax").similarity
+    'cosine'
+    """
 
     layer: Literal["auto"] | int = "auto"
     """the layer, 0 for the embeddings, negative ones from the end"""

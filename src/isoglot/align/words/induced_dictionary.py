@@ -33,7 +33,13 @@ _INSIDE = frozenset("-‑'’")
 
 
 class InducedConfig(Config):
-    """Which translations are kept."""
+    """Which translations are kept.
+
+    >>> from isoglot.align import induce_dictionary
+    >>> text = [["the", "cat"]] * 2, [["le", "chat"]] * 2, [[(0, 0), (1, 1)]] * 2
+    >>> len(induce_dictionary(*text)), len(induce_dictionary(*text, InducedConfig(min_count=2)))
+    (0, 2)
+    """
 
     min_count: int = Field(3, ge=1)
     """minimum number of links of a translation"""

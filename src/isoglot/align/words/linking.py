@@ -74,6 +74,11 @@ class BitextSource:
             count words.
         gold: File of sure and possible links of the pairs, to score on; built-in sentences have theirs.
         seed: Random seed of built-in sentences.
+
+    >>> source = BitextSource(languages=("en", "de"), sentences=8)
+    >>> train, test = source.sentence_pairs()
+    >>> len(train), len(test)
+    (8, 2)
     """
 
     languages: tuple[str, str]
@@ -302,6 +307,11 @@ def link_bitext(
     Returns:
         The links of every pair and, with gold, their scores.
 
+    >>> from isoglot.align import BitextSource
+    >>> found = link_bitext(BitextSource(languages=("en", "de"), sentences=20))
+    >>> found.scores.sure > 0, len(found.links)
+    (True, 20)
+
     Raises:
         ConfigError: A language is not built in, or a layer is to be chosen without gold links.
         InputError: Files or links have different numbers of lines, or the test leaks.
@@ -415,6 +425,11 @@ def bitext_dictionaries(
 
     Returns:
         The dictionaries of both directions, and the counts they were made from.
+
+    >>> from isoglot.align import BitextSource
+    >>> found = bitext_dictionaries(BitextSource(languages=("en", "de"), sentences=200))
+    >>> found.pairs, [entry.target for entry in found.entries["en-de"] if entry.source == "and"]
+    (200, ['und'])
 
     Raises:
         ConfigError: A language is not built in.

@@ -36,7 +36,13 @@ _CHUNK = 10_000  # sentence pairs aligned at a time
 
 @dataclass(eq=False, kw_only=True)
 class WordAligner:
-    """Word aligner of both directions; see :func:`train_aligner`."""
+    """Word aligner of both directions; see :func:`train_aligner`.
+
+    >>> from isoglot.align import train_aligner
+    >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"])] * 5
+    >>> train_aligner(pairs).align([(["house"], ["Haus"])])
+    [[(0, 0)]]
+    """
 
     config: WordAlignConfig
     languages: tuple[str, str] | None
@@ -332,6 +338,14 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
 
     Returns:
         The aligner, ready for ``align``.
+
+    >>> import tempfile
+    >>> from isoglot.align import train_aligner
+    >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"])] * 5
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = train_aligner(pairs).save(folder)
+    ...     load_aligner(folder).align(pairs[:1])
+    [[(0, 0), (1, 1)]]
 
     Raises:
         ConfigError: A model is given for an aligner that has none, or it is another one.

@@ -344,7 +344,15 @@ def check_form(name: str) -> None:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CKAGrid:
-    """CKA of each layer of one encoder (rows) with each layer of another (columns), in three forms."""
+    """CKA of each layer of one encoder (rows) with each layer of another (columns), in three forms.
+
+    >>> import numpy as np
+    >>> from isoglot.compare import CKAFitter
+    >>> X, noise = np.random.default_rng(0).normal(size=(2, 50, 4))
+    >>> grid = CKAFitter([0, 1], [0, 1]).update({0: X, 1: noise}, {0: X + noise, 1: noise}).result()
+    >>> round(grid.diagonal("debiased")[1], 6), grid.form("paper").shape
+    (1.0, (2, 2))
+    """
 
     layers_x: tuple[int, ...]
     layers_y: tuple[int, ...]

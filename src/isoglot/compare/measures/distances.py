@@ -241,6 +241,11 @@ def gromov_wasserstein(X: Array, Y: Array) -> float:
     Returns:
         0 or more; 0 for the same distances.
 
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> round(gromov_wasserstein(X, 2 * X[::-1] + 1), 6)
+    0.0
+
     Raises:
         InputError: The rows are invalid, or those of one side are all equal.
         MissingPartError: POT is not installed.

@@ -47,7 +47,15 @@ MEASURES: dict[str, Measure] = {
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Value of a measure, and the number of items it was computed on."""
+    """Value of a measure, and the number of items it was computed on.
+
+    >>> import numpy as np
+    >>> from isoglot.compare import compute
+    >>> X = np.random.default_rng(0).normal(size=(30, 5))
+    >>> score = compute("cka", X, X)
+    >>> round(score.value, 9), score.rows_used, score.of
+    (1.0, 30, 30)
+    """
 
     value: float
     rows_used: int

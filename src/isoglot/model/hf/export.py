@@ -119,6 +119,18 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     Returns:
         The files that were written.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder, text = Path(name), Path(name) / "en.txt"
+    ...     _ = text.write_text("the house is old " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary)), vocabulary)
+    ...     sorted(path.name for path in export_to_hf(encoder, folder / "hf", "en"))
+    ['config.json', 'isoglot_provenance.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+
     Raises:
         ConfigError: Hugging Face has no such model, or a language must be named.
         StorageError: The folder holds something else, or cannot be written to.

@@ -143,6 +143,12 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
     Returns:
         The encoder, with logits equal to the model's.
 
+    >>> from transformers import BertConfig, BertForMaskedLM
+    >>> sizes = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 16, "num_hidden_layers": 2}
+    >>> encoder = encoder_from_hf(BertForMaskedLM(BertConfig(vocab_size=50, **sizes)))
+    >>> encoder.depth, encoder.hidden_size
+    (2, 8)
+
     Raises:
         ConfigError: The model is not supported (see :func:`obstacles`), or the vocabulary is larger than its own.
     """

@@ -46,6 +46,13 @@ class Eraser(Estimator):
     """Base class of :class:`MeanRemoval`, :class:`LIR`, :class:`LSAR`, :class:`INLP` and :class:`LEACE`.
 
     Learns ``languages_`` and ``width_``; subclasses add their own.
+
+    >>> import numpy as np
+    >>> from isoglot.steer import LEACE
+    >>> X = np.random.default_rng(0).normal(size=(40, 3)) + np.repeat([[0, 0, 0], [3, 0, 0]], 20, axis=0)
+    >>> found = LEACE().fit(X, ["en"] * 20 + ["de"] * 20).transform(X)
+    >>> bool(np.allclose(found[:20].mean(axis=0), found[20:].mean(axis=0)))
+    True
     """
 
     needs_language: ClassVar[bool] = False

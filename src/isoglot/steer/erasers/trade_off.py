@@ -68,7 +68,14 @@ class ErasureScore:
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
-    """Scores of all erasers and shifts in one layer; the first is the baseline."""
+    """Scores of all erasers and shifts in one layer; the first is the baseline.
+
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).normal(size=(20, 3))
+    >>> found = trade_off({"en": rows, "de": rows + [4, 0, 0]}, TradeOffConfig(erasers={"LEACE": LEACE()}))
+    >>> [row.name for row in found.rows], found.chance
+    (['nothing', 'LEACE', 'shift, alpha 1', 'transport'], 0.5)
+    """
 
     languages: tuple[str, ...]
     pivot: str
@@ -146,6 +153,14 @@ def trade_offs(
 
     Returns:
         One result for each layer: control of a probe and retrieval, by eraser.
+
+    >>> import numpy as np
+    >>> from isoglot.represent import Representations
+    >>> rows = np.random.default_rng(0).normal(size=(20, 3))
+    >>> vectors = {code: Representations({8: rows + step}, {"depth": 8}) for code, step in (("en", 0.0), ("de", 4.0))}
+    >>> found = trade_offs(vectors, TradeOffConfig(erasers={"LEACE": LEACE()}))
+    >>> found[0].layer, found[0].sentences
+    (8, 20)
 
     Raises:
         ConfigError: There is only one language, the pivot does not exist, or there are fewer than two folds.

@@ -36,7 +36,14 @@ AVERAGED = 3
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Test result of a language."""
+    """Test result of a language.
+
+    >>> import numpy as np
+    >>> from isoglot.transfer.tasks.task import TaskScores
+    >>> scores = TaskScores(50.0, {"f1": 50.0}, np.array([[1, 2]]))
+    >>> Evaluation("de", scores, examples=2, counts={"truncated": 1}, unseen={"B-MISC": 3}).events()
+    {'truncated': 1, 'of the label B-MISC, which is not in training': 3}
+    """
 
     language: str
     scores: TaskScores
@@ -105,6 +112,23 @@ def evaluate(
 
     Returns:
         Scores, predictions and intervals, by language.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.transfer import Data, Passage, TuneConfig, find_task, fine_tune
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("It was good. It was bad. " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary)), vocabulary)
+    >>> task = find_task("topic")
+    >>> data = {"en": Data([Passage(("It was good.",), "good"), Passage(("It was bad.",), "bad")])}
+    >>> tuned = fine_tune(encoder, task, data, data, TuneConfig(epochs=1))
+    >>> found = evaluate(tuned, task, data)["en"]
+    >>> found.examples, sorted(found.scores.values)
+    (2, ['accuracy'])
 
     Raises:
         ConfigError: The encoder lacks a language.

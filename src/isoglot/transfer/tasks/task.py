@@ -78,7 +78,11 @@ class Passage(Example):
 
 @dataclass(frozen=True, slots=True)
 class Tagged(Example):
-    """Words with tags."""
+    """Words with tags.
+
+    >>> Tagged(("He", "lives", "in", "Bonn"), ("O", "O", "O", "B-LOC")).tags[-1]
+    'B-LOC'
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
@@ -90,7 +94,11 @@ class Tagged(Example):
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Example):
-    """Words with heads (from 1; 0 is the root) and relations."""
+    """Words with heads (from 1; 0 is the root) and relations.
+
+    >>> Parsed(("He", "sleeps"), heads=(2, 0), relations=("nsubj", "root")).heads
+    (2, 0)
+    """
 
     words: tuple[str, ...]
     heads: tuple[int, ...] = ()
@@ -219,7 +227,13 @@ class TaskScores:
 
 
 class Task(ABC, Generic[ExampleT]):
-    """Base class of all tasks."""
+    """Base class of all tasks.
+
+    >>> from isoglot.transfer import find_task
+    >>> task = find_task("ner")
+    >>> task.name, task.kind, task.metric
+    ('ner', 'tagging', 'f1')
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -385,6 +399,11 @@ def register(task: Task[Any]) -> Task[Any]:
 
     Returns:
         The task itself.
+
+    >>> from isoglot.transfer import find_task
+    >>> task = find_task("ner")
+    >>> register(task) is task
+    True
     """
     _REGISTERED[task.name] = task
     return task

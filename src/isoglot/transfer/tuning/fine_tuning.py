@@ -92,6 +92,21 @@ def fine_tune(
     Returns:
         The fine-tuned model of the best epoch, with the course of training.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.transfer import Data, Passage, TuneConfig, find_task
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     text = Path(folder) / "en.txt"
+    ...     _ = text.write_text("It was good. It was bad. " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    >>> encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary)), vocabulary)
+    >>> data = {"en": Data([Passage(("It was good.",), "good"), Passage(("It was bad.",), "bad")])}
+    >>> tuned = fine_tune(encoder, find_task("topic"), data, data, TuneConfig(epochs=1))
+    >>> tuned.labels.names, tuned.epoch
+    (('bad', 'good'), 1)
+
     Raises:
         ConfigError: A setting is invalid, the encoder lacks a language, or the folder has another run.
         InputError: There are no training examples, or a dev label is not in training and the task refuses it.

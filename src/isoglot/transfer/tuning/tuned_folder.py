@@ -199,6 +199,21 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     Returns:
         The fine-tuned model, ready for :func:`evaluate`.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from isoglot.model import Encoder, encoder_config
+    >>> from isoglot.transfer import Data, Passage, TuneConfig, find_task, fine_tune
+    >>> from isoglot.vocab import train_vocabulary
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder, text = Path(name), Path(name) / "en.txt"
+    ...     _ = text.write_text("It was good. It was bad. " * 20, encoding="utf-8")
+    ...     vocabulary = train_vocabulary({"en": [text]}, mode="joint", size=300)
+    ...     encoder = Encoder(encoder_config("paper", "nano", vocabulary_size=len(vocabulary)), vocabulary)
+    ...     data = {"en": Data([Passage(("It was good.",), "good"), Passage(("It was bad.",), "bad")])}
+    ...     _ = fine_tune(encoder, find_task("topic"), data, data, TuneConfig(epochs=1), folder / "tuned")
+    ...     load_tuned(folder / "tuned", device="cpu").labels.names
+    ('bad', 'good')
+
     Raises:
         ConfigError: The encoder it was tuned from is not known.
         CorruptFileError: A file is damaged.
