@@ -49,13 +49,11 @@ def test_a_rotated_index_comes_back(isoglot, index: Path, align_folder: Path):
 def test_what_does_not_go_together_is_refused(isoglot, index: Path, align_folder: Path):
     model, out = str(align_folder / "model"), ("--out", str(index / "out"))
     (index / "few.txt").write_text("One line.\n")
-    (index / "thai.txt").write_text("".join(f"ภาษา {letter}\n" for letter in "กขคงจฉชซญ"))
     (index / "many.txt").write_text("".join(f"Line {n}.\n" for n in range(1000)))
     cases: dict[str, list[tuple[str, ...]]] = {
         "config.missing-option": [(), ("--to", model)],
         "config.conflicting-options": [("--to", model, "--map", "m")],
         "input.too-few": [("--to", model, "--text", str(index / "few.txt"))],
-        "input.no-match": [("--to", model, "--text", str(index / "thai.txt"))],
         "input.out-of-range": [("--to", model, "--text", str(index / "many.txt"))],
     }
     for code, each in ((code, each) for code, options in cases.items() for each in options):
