@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from isoglot.align.migration import (
     AffineMap,
     MigrationConfig,
+    _check_spelling,
     file_vectors,
     fit_migration,
     map_file,
@@ -166,3 +169,11 @@ def test_what_cannot_be_done_is_refused_in_a_line(tmp_path: Path):
     with raises("input.not-finite", 3, file=tmp_path / "old.npy"):
         map_file(open_matrix(tmp_path / "old.npy"), AffineMap(torch.eye(32), torch.ones(32)), tmp_path / "mapped.npy")
     assert not (tmp_path / "mapped.npy").exists()
+
+
+def test_a_text_that_the_new_tokenizer_cannot_spell_is_refused():
+    known = SimpleNamespace(special={"[UNK]": 0}, encode_batch=lambda texts: [[int(text.isascii())] for text in texts])
+    encoder: Any = SimpleNamespace(vocabulary=known)
+    with raises("input.no-match", "67 %"):
+        _check_spelling(encoder, ["yes", "да", "нет"], "sample.txt")
+    _check_spelling(encoder, ["yes", "no", "да"], "sample.txt")

@@ -23,7 +23,7 @@ from isoglot.align import (
     load_map,
     make_map,
 )
-from isoglot.align.maps.unsupervised import best_assignment, k_means, null_space, similar_shapes
+from isoglot.align.maps.unsupervised import _kept, best_assignment, k_means, null_space, similar_shapes
 from isoglot.retrieve import csls
 
 N, D = 600, 24
@@ -113,6 +113,14 @@ def test_the_assignment_is_the_best_of_all(count: int, seed: int):
     order = best_assignment(torch.from_numpy(own), torch.from_numpy(other), 50, chance).numpy()
     every = [(own * other[np.ix_(each, each)]).sum() for each in permutations(range(count))]
     assert (own * other[np.ix_(order, order)]).sum() == pytest.approx(max(every))
+
+
+def test_agreement_is_that_of_mutual_neighbors():
+    """Rows 0 and 1 of X are the neighbors of theirs; row 2 has a neighbor that prefers row 0, and does not count."""
+    own = torch.tensor([[0, 0], [1, 1], [2, 0], [0, 0], [1, 1]])
+    assert _kept(own, own, 3) == 1
+    assert _kept(own, torch.tensor([[0, 0], [1, 0], [2, 1], [0, 0], [1, 1]]), 3) == 0.5
+    assert _kept(torch.tensor([[0, 0], [1, 0]]), own, 1) == 0  # no mutual neighbors
 
 
 def test_centers_are_the_means_of_their_rows():

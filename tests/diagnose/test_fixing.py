@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from isoglot.compare.parallel_sentences import builtin_set
+from isoglot.diagnose.ranking import _unknown_tokens
 from isoglot.diagnose.repair.choice import FixConfig
 from isoglot.diagnose.repair.fixing import check_spelling, fix
 from isoglot.report.fix import fix_result
@@ -51,3 +52,6 @@ def test_a_language_that_the_tokenizer_cannot_spell_is_refused():
     with raises("input.no-match", "ru"):
         check_spelling(vocabulary, [ParallelSet.from_lists({"en": ["yes", "no"], "ru": ["да", "нет"]})])
     check_spelling(vocabulary, [ParallelSet.from_lists({"en": ["yes", "no", "so"], "de": ["ja", "nein", "für"]})])
+    both = ParallelSet.from_lists({"en": ["yes", "no"], "ru": ["да", "нет"]})
+    encoder: Any = SimpleNamespace(vocabulary=vocabulary)
+    assert _unknown_tokens(encoder, [both, both]) == ["The tokenizer does not know 100 % of the ru tokens"]

@@ -16,6 +16,7 @@ from isoglot.diagnose.ranking import PairedSamples, _pair_weights, sampled_score
 from isoglot.retrieve import Retrieval, VectorSet, score_layers
 from isoglot.retrieve.parallel_sets import ParallelSet
 from isoglot.retrieve.simultaneous_intervals import choose_by_other_half
+from tests.errors import raises
 
 N = 200
 CODES = ("en", "de", "fr", "ru", "zh", "sw")
@@ -47,6 +48,7 @@ def rank(monkeypatch: pytest.MonkeyPatch):
         return Retrieval(kind="sentences", pairs=tuple(pairs), facts={})
 
     monkeypatch.setattr(ranking, "retrieve_sentences", retrieve)
+    monkeypatch.setattr(ranking, "_unknown_tokens", lambda encoder, sets: [])
 
     def ranked(models: dict[str, Any], *sets: ParallelSet, **options: Any) -> Ranking:
         config = RankConfig(resamples=300, **options)
@@ -61,6 +63,12 @@ def test_identical_models_tie(rank):
     assert found.ties == (("a", "b"),)
     assert [(each.ranks, each.groups) for each in found.models] == [((1, 2), "a")] * 2
     assert found.models[1].behind.low < 0 < found.models[1].behind.high
+
+
+@pytest.mark.parametrize("rows", [1, 9])
+def test_too_few_sentences_are_refused(rank, rows: int):
+    with raises("input.too-few", rows):
+        rank({"a": ((0.6,), 1), "b": ((0.6,), 2)}, parallel("en", "de", rows=rows), layer=-1)
 
 
 def test_a_better_model_is_found_and_the_layer_of_each_is_its_own(rank):

@@ -37,12 +37,14 @@ from isoglot.retrieve.metrics import Interval, bootstrap
 from isoglot.text.formats.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from isoglot.model.protocol import EncoderLike
 
 _TILE = 1024  # rows of one matrix product; always the same, so that results do not depend on the size of blocks
 _UNIT = 1e-3  # how far the lengths of vectors of unit length may be from 1
+_UNREADABLE = 0.5  # share of unknown tokens from which on a text is refused
+_CHECKED = 100  # documents whose tokens are counted
 _KIND = "migration"
 PROCRUSTES = "procrustes"
 
@@ -128,12 +130,23 @@ def sample_vectors(
         progress: Progress in sentences.
 
     Raises:
-        InputError: The text names a row that the index does not have.
+        InputError: The text names a row that the index does not have, or is one that the tokenizer cannot spell.
     """
     sample = read_sample(text)
     old_ND = old.take(sample.rows_N)
+    _check_spelling(encoder, sample.texts, text)
     found = extract(encoder, sample.texts, pool=pool, layers=[-1], progress=progress)
     return old_ND, torch.from_numpy(found[found.layers[0]])
+
+
+def _check_spelling(encoder: EncoderLike, texts: Sequence[str], file: str | Path) -> None:
+    """Refuse a text of which half of the tokens or more are unknown: its vectors say little of it."""
+    unknown = encoder.vocabulary.special.get("[UNK]")
+    ids = [index for one in encoder.vocabulary.encode_batch(texts[:_CHECKED]) for index in one]
+    rate = sum(index == unknown for index in ids) / max(len(ids), 1)
+    if rate >= _UNREADABLE:
+        problem = f"the new model's tokenizer does not know {100 * rate:.0f} % of the tokens"
+        raise InputError(problem, "choose a model whose vocabulary has this script", "no-match", file=file)
 
 
 def file_vectors(old: MatrixFile, new: str | Path) -> tuple[torch.Tensor, torch.Tensor]:

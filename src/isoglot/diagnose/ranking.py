@@ -25,6 +25,8 @@ from isoglot.core.errors import ConfigError, InputError, IsoglotError
 from isoglot.core.progress import SILENT, counted
 from isoglot.core.rng import random_stream
 from isoglot.diagnose.layer_choice import sample_weights
+from isoglot.diagnose.sentence_vectors import distinct_rows
+from isoglot.diagnose.tokenizer_check import unreadable
 from isoglot.retrieve.estimates import Center, Estimates
 from isoglot.retrieve.evaluation import RetrievalConfig
 from isoglot.retrieve.methods import Direction, Method
@@ -170,15 +172,15 @@ def rank_models(
 
     Raises:
         ConfigError: There are fewer than two models, two of one name, or too few languages to resample.
-        InputError: There are too few sentences to choose a layer.
+        InputError: There are too few sentences, or too few to choose a layer.
     """
     config = config or RankConfig()
-    kept = [one.without_repeats() for one in sets]
+    kept = [distinct_rows(one) for one in sets]
     pairs = [pair for one in kept for pair in one.pairs]
     weights_SP, over = _pair_weights(pairs, config)
     counts = [len(one) for one in kept]
     if config.layer is None and min(counts) < ENOUGH:
-        problem = f"{counted(min(counts), 'different sentences')} are too few to choose layers on one half"
+        problem = f"choosing layers on one half needs more than {counted(min(counts), 'different sentences')}"
         raise InputError(problem, f"give at least {ENOUGH}, or name the layer: --layer -1", "too-few")
     weights = [sample_weights(n, config.resamples, seed=config.seed, name=f"rank {at}") for at, n in enumerate(counts)]
     parts = [_half(n, f"rank {at}", config.seed) for at, n in enumerate(counts)]
@@ -239,7 +241,14 @@ def _hits_of(
     ]
     ends = np.cumsum([len(one.pairs) for one in sets])
     by_set = [np.stack(hits[end - len(one.pairs) : end]) for one, end in zip(sets, ends, strict=True)]
-    return by_set, [one.layer or 0 for one in found.pairs[0].layers], found.remarks
+    remarks = (*found.remarks, *_unknown_tokens(encoder, sets))
+    return by_set, [one.layer or 0 for one in found.pairs[0].layers], remarks
+
+
+def _unknown_tokens(encoder: EncoderLike, sets: Sequence[ParallelSet]) -> list[str]:
+    """What is said of languages that the tokenizer cannot spell."""
+    rates = {code: rate for one in sets for code, rate in unreadable(encoder.vocabulary, one.sentences)}
+    return [f"The tokenizer does not know {100 * rate:.0f} % of the {code} tokens" for code, rate in rates.items()]
 
 
 # --- resampling ---

@@ -9,7 +9,7 @@ from isoglot.core.errors import MissingPartError
 from isoglot.text.cleaning.segmentation import segmenter, word_method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.text.cleaning.segmentation import Method
     from isoglot.vocab import Vocabulary
@@ -103,6 +103,17 @@ def token_facts(vocabulary: Vocabulary, sentences: Sequence[str], language: str)
         spelled=spelled,
         alphanumeric=alphanumeric,
     )
+
+
+UNREADABLE = 0.5
+"""Share of unknown tokens from which on nothing is known of a language."""
+_CHECKED = 100  # sentences of each language
+
+
+def unreadable(vocabulary: Vocabulary, sentences: Mapping[str, Sequence[str]]) -> list[tuple[str, float]]:
+    """Languages of which half of the tokens or more are unknown, and their shares."""
+    rates = {code: token_facts(vocabulary, texts[:_CHECKED], code).unknown_rate for code, texts in sentences.items()}
+    return [(code, rate) for code, rate in rates.items() if rate >= UNREADABLE]
 
 
 def _word_splitter(language: str) -> tuple[Callable[[str], list[str]], Method]:

@@ -141,6 +141,6 @@ def _tests_table(found: Ranking) -> Table:
         Column("better", "higher score"),
         Column("worse", "lower score"),
         Column("lead", "difference, points", **_PERCENT),
-        Column("p", format=".4f", note="Corrected for the number of tests (Holm)."),
+        Column("p", format=".2g", note="Corrected for the number of tests (Holm)."),
     ]
     return Table.from_rows(rows, columns, caption="Ranking: tests of every two")

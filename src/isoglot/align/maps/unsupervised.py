@@ -1,10 +1,11 @@
 """Maps without any pairs: vecmap's (Artetxe et al. 2018) and mini-vec2vec (Dar 2025), with a test of convergence.
 
 Such a map always has a result, and a wrong one looks like a right one, so each is judged without gold pairs. It is
-fitted again on random samples of both sides. It has converged if in most samples most rows keep their nearest neighbor
-and mapped rows are closer to their neighbors than in any null space. A null space is
-the target with its principal components, scaled to unit variance, turned at random before they get their variances
-back: the same covariance and the same clusters, but no longer the same shape.
+fitted again on random samples of both sides. It has converged if in most samples most mutual nearest neighbors stay
+neighbors and mapped rows are closer to their neighbors than in any null space. Other rows do not count: the partner of
+many is not in the sample, so there is none to keep. A null space is the target with its principal components, scaled to
+unit variance, turned at random before they get their variances back: the same covariance and the same clusters, but no
+longer the same shape.
 
 Shape legend: ``N`` rows of X, ``M`` rows of Y, ``D`` columns, ``C`` clusters, ``R`` restarts, ``A`` anchors.
 """
@@ -25,7 +26,7 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
 
 AGREE = 0.5
-"""Share of rows that must keep their nearest neighbor in most samples."""
+"""Share of mutual nearest neighbors that must stay neighbors in most samples."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Convergence:
 
     Attributes:
         converged: Whether the median agreement is at least :data:`AGREE`, and the median nearness above every null.
-        agreement: Share of rows with the same nearest neighbor as by the map, in each sample.
+        agreement: Share of mutual nearest neighbors by the map that are neighbors by the fit on the sample, in each.
         nearness: Mean cosine to the nearest neighbor in each sample.
         null: The same in each null space.
     """
@@ -46,8 +47,8 @@ class Convergence:
 
     def __str__(self) -> str:
         return (
-            f"{'converged' if self.converged else 'did not converge'}: {median(self.agreement):.0%} of the rows keep "
-            f"their nearest neighbor in other samples (at least {AGREE:.0%} needed), at cosine "
+            f"{'converged' if self.converged else 'did not converge'}: {median(self.agreement):.0%} of mutual nearest "
+            f"neighbors stay neighbors in other samples (at least {AGREE:.0%} needed), at cosine "
             f"{median(self.nearness):.3f}; null spaces reach {max(self.null):.3f}"
         )
 
@@ -99,7 +100,7 @@ class UnsupervisedMap(LearnedMap):
                 chance = torch.Generator().manual_seed(derive_seed(self.seed, "convergence", start))
                 x_ND, y_MD = (self._sampled(side, chance) for side in (rows_ND, others_MD))
                 own, found = self._neighbors(x_ND, y_MD), self._trial(start)._fitted(x_ND, y_MD)
-                agreement.append(float((own.pairs_P2 == found.pairs_P2)[: len(x_ND), 1].double().mean()))
+                agreement.append(_kept(own.pairs_P2, found.pairs_P2, len(x_ND)))
                 near.append(found.nearness)
                 task.advance()
                 null.append(self._trial(start)._fitted(x_ND, null_space(y_MD, chance)).nearness)
@@ -122,6 +123,14 @@ class UnsupervisedMap(LearnedMap):
     def _sampled(self, rows_ND: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
         first = min(len(rows_ND), 2 * self.sample)
         return rows_ND[_drawn(first, min(self.sample, -(-3 * first // 4)), chance)]
+
+
+def _kept(own_P2: torch.Tensor, found_P2: torch.Tensor, rows: int) -> float:
+    """Share of the mutual nearest neighbors among pairs, those of X first, whose row of X has the same in others."""
+    nearest_N, back_M = own_P2[:rows, 1], own_P2[rows:, 0]
+    mutual_N = back_M[nearest_N] == own_P2[:rows, 0]
+    kept_N = mutual_N & (nearest_N == found_P2[:rows, 1])
+    return int(kept_N.sum()) / max(int(mutual_N.sum()), 1)
 
 
 def _drawn(count: int, size: int, chance: torch.Generator) -> torch.Tensor:

@@ -27,7 +27,7 @@ from isoglot.diagnose.repair.own_task import task_gain
 from isoglot.diagnose.repair.treatments import TREATMENTS, unit_rows
 from isoglot.diagnose.retrieval import fold_numbers
 from isoglot.diagnose.sentence_vectors import distinct_rows
-from isoglot.diagnose.tokenizer_check import token_facts
+from isoglot.diagnose.tokenizer_check import unreadable
 from isoglot.model import load_encoder
 from isoglot.represent import extract
 from isoglot.represent.extraction import sentence_pool
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.vocab import Vocabulary
 
-UNREADABLE = 0.5
-"""Share of unknown tokens from which on a language is refused."""
 _CHECKED = 100  # sentences of each language that are encoded again with the written model
 _COMPARED = 8  # sentences that tell whether a hidden state is what a model of fewer layers gives
 
@@ -325,15 +323,13 @@ def check_spelling(vocabulary: Vocabulary, sets: Sequence[ParallelSet]) -> None:
         InputError: Half of the tokens of a language or more are unknown, so that no fix of vectors can help.
     """
     for one in sets:
-        for code, texts in one.sentences.items():
-            rate = token_facts(vocabulary, texts[:_CHECKED], code).unknown_rate
-            if rate >= UNREADABLE:
-                raise InputError(
-                    f"the tokenizer does not know {100 * rate:.0f} % of the {code} tokens, so no fix can help",
-                    f"leave {code} out, or choose a model whose vocabulary has its script",
-                    "no-match",
-                    file=one.name,
-                )
+        for code, rate in unreadable(vocabulary, one.sentences):
+            raise InputError(
+                f"the tokenizer does not know {100 * rate:.0f} % of the {code} tokens, so no fix can help",
+                f"leave {code} out, or choose a model whose vocabulary has its script",
+                "no-match",
+                file=one.name,
+            )
 
 
 def shortened(text: str) -> str:
