@@ -158,7 +158,7 @@ def rank_models(
     >>> from isoglot.model import Encoder, encoder_config
     >>> from isoglot.retrieve.parallel_sets import ParallelSet
     >>> from isoglot.vocab import train_vocabulary
-    >>> words = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op"]
+    >>> words = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st", "uv", "wx"]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     text = Path(folder) / "en.txt"
     ...     _ = text.write_text(" ".join(words * 20), encoding="utf-8")
