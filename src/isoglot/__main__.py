@@ -19,8 +19,9 @@ def entry() -> NoReturn:
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         from isoglot.cli.main import main
+        from isoglot.core.run import end_process
 
-        sys.exit(main())
+        end_process(main())
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -137,6 +137,17 @@ def test_closed_pipe_is_quiet():
     assert (run.returncode, run.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("rank_of_torchrun", [False, True])
+def test_a_rank_of_torchrun_ends_without_finalizing_the_interpreter(rank_of_torchrun: bool):
+    program = "import atexit; atexit.register(print, 'finalized'); from isoglot.__main__ import entry; entry()"
+    environment = os.environ | ({"TORCHELASTIC_RUN_ID": "7"} if rank_of_torchrun else {})
+    run = subprocess.run(
+        [sys.executable, "-c", program, "--version"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith("isoglot ")
+    assert ("finalized" in run.stdout) is not rank_of_torchrun
+
+
 def test_an_ascii_terminal_is_no_reason_to_fail():
     run = subprocess.run(
         [*COMMAND, "doctor"], capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"}

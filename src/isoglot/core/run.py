@@ -31,7 +31,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Required, TypedDict, Unpack
 
 from isoglot.core.artifact import is_stored
 from isoglot.core.errors import ConfigError, IsoglotError, StorageError, one_line
@@ -118,6 +118,22 @@ def _acquired(path: Path, out: str | Path) -> BaseFileLock | None:
 
 def _taken(out: str | Path) -> StorageError:
     return StorageError("another process is writing there", "wait for it, or name another --out", "locked", file=out)
+
+
+# --- the process ---
+
+
+def end_process(code: int) -> NoReturn:
+    """End this process with an exit code; as one of torchrun's, without finalizing the interpreter.
+
+    A thread of gloo that releases a tensor needs the interpreter. If that is being finalized, the thread ends inside
+    C++ and the process aborts, so torchrun reports a finished run as failed.
+    """
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 # --- the record ---
