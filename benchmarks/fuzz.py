@@ -49,13 +49,11 @@ from isoglot.core.files import read_json
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
 from isoglot.represent import Representations
 from isoglot.retrieve.vector_files import read_side
-from isoglot.text.formats.conll_columns import read_tagged
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu, read_tagged
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.text.formats.parallel import read_parallel, read_tmx
-from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
+from isoglot.text.formats.parallel import read_gold, read_parallel, read_pharaoh, read_tmx
 from isoglot.text.formats.plain import read_documents
 from isoglot.text.formats.word_vectors import read_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary

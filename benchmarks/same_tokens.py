@@ -29,7 +29,7 @@ import numpy as np
 
 from isoglot.represent.token_rows import RowMaker
 from isoglot.text.cleaning.segmentation import Words
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
 from isoglot.transfer.tasks.tagging import Entities, blanks_of

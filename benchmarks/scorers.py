@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoglot.core.errors import InputError
-from isoglot.text.formats.conll_columns import read_tagged
-from isoglot.text.formats.conllu import Tree, read_conllu, write_conllu
+from isoglot.text.formats.conll import Tree, read_conllu, read_tagged, write_conllu
 from isoglot.transfer.predict import tree_of
 from isoglot.transfer.scoring.attachment import tree_score
 from isoglot.transfer.scoring.spans import repaired, span_score

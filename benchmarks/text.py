@@ -20,7 +20,7 @@ from isoglot.text.cleaning.clean import CleanConfig, clean_files
 from isoglot.text.cleaning.segmentation import segmenter
 from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
 from isoglot.text.code_switching import Switcher
-from isoglot.text.formats.conllu import Tree, read_conllu
+from isoglot.text.formats.conll import Tree, read_conllu
 from isoglot.text.formats.plain import write_documents
 from isoglot.text.stream import read_stream
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu
 from isoglot.transfer.scoring.trees import are_trees, spanning_trees
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from isoglot.align import WordAlignConfig, score_links, symmetrize, train_aligner
 from isoglot.align.words.bitext import builtin_bitext
-from isoglot.text.formats.pharaoh import read_pharaoh
+from isoglot.text.formats.parallel import read_pharaoh
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from isoglot.align.words.symmetrization import METHODS, Symmetry, merge, symmetr
 from isoglot.align.words.word_aligner import WordAligner, train_aligner
 from isoglot.core.errors import CorruptFileError
 from isoglot.core.optional import COMPILED
-from isoglot.text.formats.pharaoh import parse_links, read_pharaoh, write_pharaoh
+from isoglot.text.formats.parallel import parse_links, read_pharaoh, write_pharaoh
 from tests.errors import raises
 
 

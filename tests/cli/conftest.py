@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from isoglot.align import Procrustes
 from isoglot.languages import align, documents, parallel
 from isoglot.model import Encoder, encoder_config, save_encoder
-from isoglot.text.formats.pharaoh import write_pharaoh
+from isoglot.text.formats.parallel import write_pharaoh
 from isoglot.text.formats.word_vectors import write_vectors
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.subword_scheme import SPECIAL

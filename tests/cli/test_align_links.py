@@ -15,7 +15,7 @@ from isoglot.model import load_encoder, save_encoder
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.text.cleaning.segmentation import Words, split_words
 from isoglot.text.formats.dictionary import read_dictionary
-from isoglot.text.formats.pharaoh import write_pharaoh
+from isoglot.text.formats.parallel import write_pharaoh
 from isoglot.text.provenance import declare, provenance_of, record_path
 from isoglot.vocab import train_vocabulary
 

@@ -15,8 +15,7 @@ from isoglot.core.files import read_json
 from isoglot.languages import documents
 from isoglot.model import load_encoder, save_encoder
 from isoglot.model.static_table import TableEncoder, save_table
-from isoglot.text.formats.conll_columns import read_tagged
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu, read_tagged
 from isoglot.transfer import find_task
 from isoglot.transfer.tasks.builtin_data import read_splits
 from isoglot.vocab import train_vocabulary

@@ -31,7 +31,7 @@ from isoglot.core.errors import (
 )
 from isoglot.core.files import storage_error
 from isoglot.pretrain.distributed import ProcessError
-from isoglot.text.process_pool import WorkerError
+from isoglot.text.stream import WorkerError
 
 ROOT = Path(__file__).parents[2]
 KINDS: tuple[type[IsoglotError], ...] = (

@@ -9,12 +9,10 @@ import pytest
 
 from isoglot.core.files import file_hash, read_json
 from isoglot.languages.export import ExportConfig, export
-from isoglot.text.formats.conll_columns import read_tagged
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu, read_tagged
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.nli import read_inference
-from isoglot.text.formats.parallel import read_parallel
-from isoglot.text.formats.pharaoh import read_pharaoh
+from isoglot.text.formats.parallel import read_parallel, read_pharaoh
 from isoglot.text.formats.plain import read_documents
 
 SMALL = ExportConfig(

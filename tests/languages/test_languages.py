@@ -17,7 +17,7 @@ from isoglot.languages.export import tree_of
 from isoglot.languages.grammars import lexicon
 from isoglot.languages.meaning import Meaning, Name, Pronoun, Thing, Wording
 from isoglot.languages.sentence import Sentence, gloss, word_glosses
-from isoglot.text.formats.conllu import read_conllu, write_conllu
+from isoglot.text.formats.conll import read_conllu, write_conllu
 from tests.errors import raises
 
 specification = importlib.util.spec_from_file_location("golden", Path(__file__).parent / "golden.py")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from isoglot.languages.twins import twin_files, unshift
 from isoglot.text.formats.lines import Skip
-from isoglot.text.formats.pharaoh import read_pharaoh
+from isoglot.text.formats.parallel import read_pharaoh
 from tests.errors import raises
 
 TEXT = "The cat sees a dog.\nIt sleeps.\n\nA dog!\n"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from isoglot.model.blocks import FeedForward, Norm
 from isoglot.model.config import encoder_config
 from isoglot.model.kernels.dropout import Dropout, kept, mixed
+from isoglot.model.modules import FeedForward, Norm
 
 CAN_COMPILE = (
     sys.platform == "linux" and shutil.which("g++") and (Path(sysconfig.get_path("include")) / "Python.h").exists()

@@ -10,7 +10,7 @@ import torch
 
 from isoglot.model import Batch, Encoder, EncoderConfig, EncoderLike, encoder_config
 from isoglot.model.config import SIZES, Preset
-from isoglot.model.head import ABSENT, aligned
+from isoglot.model.modules import ABSENT, aligned
 from tests.errors import raises
 
 LANGUAGES = ("en", "fr")

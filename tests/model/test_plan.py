@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.model.plan import NAMES, PARTS, SharingPlan
+from isoglot.model.config import PLAN_NAMES, PLAN_PARTS, SharingPlan
 from tests.errors import raises
 
 
@@ -29,11 +29,11 @@ def test_the_papers_arms(name: str, text: str):
 
 
 def test_every_name_is_a_plan():
-    assert [SharingPlan.parse(name, 8).name for name in NAMES] == list(NAMES)
+    assert [SharingPlan.parse(name, 8).name for name in PLAN_NAMES] == list(PLAN_NAMES)
 
 
 @given(
-    private=st.frozensets(st.sampled_from(PARTS)),
+    private=st.frozensets(st.sampled_from(PLAN_PARTS)),
     layers=st.frozensets(st.integers(1, 12)),
 )
 def test_what_is_written_is_read_back(private, layers):

@@ -5,7 +5,6 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
-from isoglot.model.blocks import rotated, rotation
 from isoglot.model.kernels.short_attention import (
     BACKWARD,
     FORWARD,
@@ -16,6 +15,7 @@ from isoglot.model.kernels.short_attention import (
     plain_attention,
     short_attention,
 )
+from isoglot.model.modules import rotated, rotation
 
 needs_gpu = pytest.mark.skipif(not (HAS_TRITON and torch.cuda.is_available()), reason="needs CUDA and Triton")
 

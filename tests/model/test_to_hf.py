@@ -10,8 +10,8 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, PreTrai
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import write_bytes
 from isoglot.model import Encoder, encoder_config, load_encoder, make_batch
-from isoglot.model.head import ABSENT
 from isoglot.model.hf.export import export_to_hf, hf_family
+from isoglot.model.modules import ABSENT
 from isoglot.vocab import Vocabulary, train_vocabulary
 from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
 from tests.errors import raises

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.languages import dictionary, documents
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 from isoglot.pretrain.code_switching import CodeSwitchingConfig, DeviceSwitcher, span_hashes
 from isoglot.pretrain.code_switching_table import (
     BARE,

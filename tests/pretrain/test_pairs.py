@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.languages import parallel
+from isoglot.model.config import SharingPlan
 from isoglot.model.folder import open_encoder
-from isoglot.model.plan import SharingPlan
 from isoglot.pretrain.batches import Batches
 from isoglot.pretrain.distributed import World
 from isoglot.pretrain.train import Stop, pretrain

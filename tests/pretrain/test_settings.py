@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from isoglot.core.config import build_config, load_recipe, recipe_names
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 from isoglot.pretrain.config import PretrainConfig
 from isoglot.pretrain.run_folder import changed_key
 from tests.errors import raises

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from isoglot.pretrain.metrics_log import MetricsLog
-from isoglot.pretrain.trackers import TrackedRun, TrackerName, open_tracker
+from isoglot.pretrain.metrics_log import MetricsLog, TrackedRun, TrackerName, open_tracker
 from isoglot.pretrain.train import Stop, pretrain
 
 CONFIG = {"model": {"size": "nano"}, "seed": 1}

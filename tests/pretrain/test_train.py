@@ -231,7 +231,7 @@ def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: P
         graphs.append(graph)
         return graph.forward
 
-    monkeypatch.setattr("isoglot.model.kernels.compiled.BACKEND", count)
+    monkeypatch.setattr("isoglot.pretrain.step.BACKEND", count)
     torch._dynamo.reset()
     parallel = [{"en": "a cat " * n, "fr": "un chat " * n} for n in range(1, 9)]
     settings = [

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from isoglot.core.errors import ConfigError, InputError
-from isoglot.model.plan import NAMES, SharingPlan
+from isoglot.model.config import PLAN_NAMES, SharingPlan
 from isoglot.report.figures import (
     Bar,
     Figure,
@@ -180,7 +180,7 @@ def test_names_never_overlap() -> None:
     assert places[0] >= 6
 
 
-@pytest.mark.parametrize("name", [*NAMES, "pos,4-5,transform"])
+@pytest.mark.parametrize("name", [*PLAN_NAMES, "pos,4-5,transform"])
 def test_a_private_part_is_a_box_for_each_language_and_a_shared_one_is_one(name: str) -> None:
     plan = SharingPlan.parse(name, 8)
     figure = plan_figure(plan, ("en", "fr", "ru"), depth=8)

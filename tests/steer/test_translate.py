@@ -129,7 +129,7 @@ def test_blocks_give_what_the_whole_gives(encoder: EncoderLike, monkeypatch, row
     hidden = torch.randn(23, encoder.hidden_size, generator=torch.Generator().manual_seed(1)) * 3
     expected = plain(encoder, hidden, "en")
     for scores in (1, 50, 2**20):
-        monkeypatch.setattr("isoglot.model.head._POSITIONS", rows)
+        monkeypatch.setattr("isoglot.model.modules._POSITIONS", rows)
         monkeypatch.setattr("isoglot.model.protocol._SCORES", scores)
         assert torch.equal(decode.best_tokens(encoder, hidden, "en"), expected)
     assert decode.best_tokens(encoder, hidden[:0], "en").tolist() == []

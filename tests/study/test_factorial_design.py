@@ -13,7 +13,7 @@ import pytest
 from isoglot.languages.builtin import builtin_provenance
 from isoglot.languages.concepts import world
 from isoglot.languages.twins import unshift
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 from isoglot.study.demo.twin_pairs import Pairs, pair_documents
 from isoglot.study.factorial.design import (
     CELLS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.formats.pharaoh import GoldLinks, Links, read_gold, read_pharaoh, write_pharaoh
+from isoglot.text.formats.parallel import GoldLinks, Links, read_gold, read_pharaoh, write_pharaoh
 from tests.errors import raises
 
 positions = st.integers(0, 10**9 - 1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.formats.conll_columns import find_prefix, read_tagged, read_tokens, write_tagged
+from isoglot.text.formats.conll import find_prefix, read_tagged, read_tokens, write_tagged
 from tests.errors import raises
 
 tokens = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\t"), min_size=1)

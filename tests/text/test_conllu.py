@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.formats.conllu import NO_HEAD, EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.formats.conll import NO_HEAD, EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
 from tests.errors import raises
 
 EXAMPLE = """\

@@ -11,13 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import InputError
-from isoglot.text.formats.conll_columns import read_tagged
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu, read_tagged
 from isoglot.text.formats.dictionary import read_dictionary
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.text.formats.parallel import read_aligned, read_parallel
-from isoglot.text.formats.pharaoh import read_gold, read_pharaoh
+from isoglot.text.formats.parallel import read_aligned, read_gold, read_parallel, read_pharaoh
 from isoglot.text.formats.plain import read_documents
 from tests.errors import raises
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap, sentence_key, without
-from isoglot.text.formats.test_sentences import guess_layout, held_out_sentences
+from isoglot.text.cleaning.overlap import (
+    OverlapFinder,
+    find_overlap,
+    guess_layout,
+    held_out_sentences,
+    sentence_key,
+    without,
+)
 from tests.errors import raises
 
 CONLLU = "# text = Cats sleep all day long.\n" + "".join(

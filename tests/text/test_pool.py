@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.language_codes import language_code
-from isoglot.text.process_pool import chunks_of, map_chunks
+from isoglot.text.stream import chunks_of, map_chunks
 from tests.errors import raises
 
 
@@ -64,7 +64,7 @@ def test_no_process_at_all():
 
 PROGRAM = """
 import sys, time, os
-from isoglot.text.process_pool import map_chunks
+from isoglot.text.stream import map_chunks
 
 def work(chunk):
     time.sleep(0.02)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.text.cleaning.realign_entities import Span, bio_spans, bio_tags, realign, realign_file
-from isoglot.text.formats.conll_columns import read_tagged
+from isoglot.text.formats.conll import read_tagged
 from tests.errors import raises
 
 words = st.lists(st.text("abcdé北京", min_size=1, max_size=5), min_size=1, max_size=8)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.core.errors import StorageError
+from isoglot.text.cleaning.overlap import held_out_sentences
 from isoglot.text.formats.lines import Skip, line_writer
 from isoglot.text.formats.parallel import read_parallel, read_tmx
-from isoglot.text.formats.test_sentences import held_out_sentences
 from tests.errors import raises
 
 sentences = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "), max_size=20).map(

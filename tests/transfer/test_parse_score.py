@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.text.formats.conllu import Tree, TreeWord, read_conllu
+from isoglot.text.formats.conll import Tree, TreeWord, read_conllu
 from isoglot.transfer.scoring.attachment import parse_score, tree_score
 from tests.errors import raises
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu
 from isoglot.transfer.predict import as_json, of_line, read_unlabeled, tree_of, write_predictions
 from isoglot.transfer.tasks.task import Parsed, Passage, Tagged, find_task
 from tests.errors import raises

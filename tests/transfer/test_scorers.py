@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.text.formats.conllu import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.formats.conll import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.transfer.scoring.attachment import tree_score
 from isoglot.transfer.scoring.spans import repaired, span_score, spans
 

@@ -241,10 +241,8 @@ class Recipe:
     name: str
     path: str
     text: str = field(repr=False)
-    values: dict[str, Any]
-    """All values, including inherited ones."""
-    base: Recipe | None = None
-    """The recipe it extends."""
+    values: dict[str, Any]  # all values, including inherited ones
+    base: Recipe | None = None  # the recipe it extends
 
 
 def load_recipe(name: str, *, room: str) -> Recipe:

@@ -149,10 +149,8 @@ def command_line() -> str:
 class RunRecord:
     """Record of a run; every field but ``folder`` and ``out`` is a key of ``run.json``."""
 
-    folder: Path
-    """Where the run writes: ``out``, or a temporary folder beside it."""
-    out: Path
-    """The folder that the user named."""
+    folder: Path  # where the run writes: ``out``, or a temporary folder beside it
+    out: Path  # the folder that the user named
     seed: int
     command: str = field(default_factory=command_line)
     status: str = "running"
@@ -161,11 +159,11 @@ class RunRecord:
     wall_seconds: float = 0.0
     device: str | None = None
     config: dict[str, Any] | None = None
+    # Checkpoints that were loaded, by folder: best or last, step, dev perplexity
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Checkpoints that were loaded, by folder: best or last, step, dev perplexity."""
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # By path in the folder; of a replaced folder, all files
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By path in the folder; of a replaced folder, all files."""
     versions: dict[str, str] = field(default_factory=versions)
     platform: str = field(default_factory=platform.platform)
 
@@ -211,16 +209,11 @@ def _facts(path: str | Path) -> dict[str, Any]:
 class RunFacts(TypedDict, total=False):
     """What is known of a run before it starts."""
 
-    command: str
-    """The command line. Default: that of this process."""
-    seed: Required[int]
-    """The random seed."""
-    config: Config | None
-    """The validated config."""
-    device: str | None
-    """The name of the device."""
-    models: dict[str, dict[str, Any]]
-    """Checkpoints that the run loads, by folder."""
+    command: str  # the command line. Default: that of this process
+    seed: Required[int]  # the random seed
+    config: Config | None  # the validated config
+    device: str | None  # the name of the device
+    models: dict[str, dict[str, Any]]  # checkpoints that the run loads, by folder
 
 
 def _record(folder: Path, out: str | Path, facts: RunFacts) -> RunRecord:

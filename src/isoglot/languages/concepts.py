@@ -17,18 +17,12 @@ class Noun:
     """Noun concept."""
 
     concept: str
-    isa: str
-    """The more general concept: a dog is an animal."""
-    sex: str
-    """``m`` or ``f`` for people."""
-    mass: bool
-    """Mass noun: bread, water."""
-    place: bool
-    """Is a place."""
-    unique: bool
-    """Unique: the sun."""
-    spoken: bool
-    """Has a word; the most general concepts, such as *thing*, are for classification only."""
+    isa: str  # the more general concept: a dog is an animal
+    sex: str  # ``m`` or ``f`` for people
+    mass: bool  # mass noun: bread, water
+    place: bool  # is a place
+    unique: bool  # unique: the sun
+    spoken: bool  # has a word; the most general concepts, such as *thing*, are for classification only
     topics: tuple[str, ...]
 
 
@@ -37,23 +31,17 @@ class Verb:
     """Verb concept with its participants, most frequent first."""
 
     concept: str
+    # ``tr`` takes a patient, ``give`` a recipient too, ``go`` a goal, ``stay`` a place, ``say`` a complement
     frame: str
-    """``tr`` takes a patient, ``give`` a recipient too, ``go`` a goal, ``stay`` a place, ``say`` a complement."""
     agents: tuple[str, ...]
-    patients: tuple[str, ...]
-    """Patients; with ``go`` and ``stay``, the places."""
-    partners: tuple[str, ...]
-    """Recipients with ``give``, instruments with ``tr``."""
+    patients: tuple[str, ...]  # patients; with ``go`` and ``stay``, the places
+    partners: tuple[str, ...]  # recipients with ``give``, instruments with ``tr``
     places: tuple[str, ...]
-    topics: tuple[str, ...]
-    """Empty: any topic."""
+    topics: tuple[str, ...]  # empty: any topic
     manner: str
-    stative: bool
-    """Stative or durative: imperfective in Russian."""
-    once: bool
-    """Happens only once: *die*."""
-    together: bool
-    """Needs several agents: *meet*."""
+    stative: bool  # stative or durative: imperfective in Russian
+    once: bool  # happens only once: *die*
+    together: bool  # needs several agents: *meet*
     opposite: str
 
 
@@ -80,8 +68,7 @@ class NamedEntity:
     """Named person, place or organization."""
 
     name: str
-    kind: str
-    """``PER``, ``LOC`` or ``ORG``."""
+    kind: str  # ``PER``, ``LOC`` or ``ORG``
     sex: str
     topics: tuple[str, ...]
 

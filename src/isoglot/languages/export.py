@@ -17,12 +17,10 @@ from isoglot.languages.builtin import builtin_provenance, task_sentences
 from isoglot.languages.corpus import LANGUAGES, Split, dictionary, documents, grammar, parallel, paraphrases
 from isoglot.languages.entailment import inference
 from isoglot.languages.sentence import Sentence, align
-from isoglot.text.formats.conll_columns import write_tagged
-from isoglot.text.formats.conllu import MultiwordToken, Tree, TreeWord, write_conllu
+from isoglot.text.formats.conll import MultiwordToken, Tree, TreeWord, write_conllu, write_tagged
 from isoglot.text.formats.dictionary import write_dictionary
 from isoglot.text.formats.nli import Pair, write_inference
-from isoglot.text.formats.parallel import write_parallel
-from isoglot.text.formats.pharaoh import write_pharaoh
+from isoglot.text.formats.parallel import write_parallel, write_pharaoh
 from isoglot.text.formats.plain import write_documents
 from isoglot.text.provenance import record_path
 

@@ -31,11 +31,10 @@ class Thing:
     concept: str
     definite: bool = True
     plural: bool = False
-    count: int = 0
-    """Number, from 2 on, in which case ``plural`` is true; 0: none."""
+    count: int = 0  # number, from 2 on, in which case ``plural`` is true; 0: none
     adjective: str | None = None
+    # Relative clause in which this noun has the role ``gap``; that role is None in the clause
     relative: Clause | None = None
-    """Relative clause in which this noun has the role ``gap``; that role is None in the clause."""
     gap: Literal["agent", "patient"] = "agent"
     unit: int = 0
 
@@ -92,12 +91,9 @@ class Clause:
     patient: Phrase | None = None
     recipient: Phrase | None = None
     instrument: Thing | None = None
-    goal: Phrase | None = None
-    """Goal of verbs of motion."""
+    goal: Phrase | None = None  # goal of verbs of motion
     place: Phrase | None = None
-    """Place."""
-    complement: Clause | None = None
-    """Clause that is said or thought."""
+    complement: Clause | None = None  # clause that is said or thought
     tense: Tense = "past"
     negative: bool = False
     time: str | None = None
@@ -113,8 +109,7 @@ class Meaning:
     main: Clause
     link: Link | None = None
     other: Clause | None = None
-    question: bool = False
-    """Whether it is a question: about the role that is :class:`Asked`, or else a yes-no question."""
+    question: bool = False  # whether it is a question: about the role that is :class:`Asked`, or else a yes-no question
     register: Register = "encyclopaedic"
     topic: str = ""
 
@@ -123,12 +118,9 @@ class Meaning:
 class Wording:
     """Choice between wordings with the same meaning."""
 
-    synonyms: int = 0
-    """If bit ``unit % 16`` is set, the word of that unit is replaced by its synonym, if it has one."""
-    time_first: bool = False
-    """Put the adverb of time or frequency at the beginning of the sentence."""
-    link_first: bool = False
-    """Put a clause with because, when or although first."""
+    synonyms: int = 0  # if bit ``unit % 16`` is set, the word of that unit is replaced by its synonym, if it has one
+    time_first: bool = False  # put the adverb of time or frequency at the beginning of the sentence
+    link_first: bool = False  # put a clause with because, when or although first
 
 
 PLAIN = Wording()

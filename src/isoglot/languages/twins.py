@@ -56,8 +56,8 @@ class Twin:
     """Sentence of a twin, aligned to the original."""
 
     tokens: list[str]
+    # (position in the original, position in the twin), from 0; empty if nothing corresponds
     alignment: list[tuple[int, int]]
-    """(position in the original, position in the twin), from 0; empty if nothing corresponds."""
 
 
 def twin(

@@ -8,6 +8,7 @@ from isoglot.core.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from isoglot.model.config import EncoderConfig as EncoderConfig
+    from isoglot.model.config import SharingPlan as SharingPlan
     from isoglot.model.config import encoder_config as encoder_config
     from isoglot.model.encoder import Encoder as Encoder
     from isoglot.model.folder import save_encoder as save_encoder
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from isoglot.model.hf.hooked import HookedEncoder as HookedEncoder
     from isoglot.model.hf.import_weights import encoder_from_hf as encoder_from_hf
     from isoglot.model.load import load_encoder as load_encoder
-    from isoglot.model.plan import SharingPlan as SharingPlan
     from isoglot.model.protocol import Batch as Batch
     from isoglot.model.protocol import EncoderLike as EncoderLike
     from isoglot.model.protocol import batch_of_ids as batch_of_ids

@@ -19,9 +19,7 @@ from torch import nn
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.rng import derive_seed
-from isoglot.model.blocks import Block, norm, rotation
-from isoglot.model.embedding import Embedding, Members, PerLanguage
-from isoglot.model.head import Head, NoHead
+from isoglot.model.modules import Block, Embedding, Head, Members, NoHead, PerLanguage, norm, rotation
 from isoglot.model.protocol import (
     Batch,
     Change,
@@ -47,10 +45,9 @@ if TYPE_CHECKING:
 class AttentionInput(NamedTuple):
     """What a layer needs to know about the positions of a batch."""
 
+    # Attention mask, True where a token may attend (broadcast to B x heads x T x T); None: everywhere
     mask: torch.Tensor | None
-    """Attention mask, True where a token may attend (broadcast to B x heads x T x T); None: everywhere."""
-    turn: torch.Tensor | None
-    """Rotation of queries and keys, where positions are rotary."""
+    turn: torch.Tensor | None  # rotation of queries and keys, where positions are rotary
 
 
 class Encoder(EncoderLike, nn.Module):

@@ -37,14 +37,11 @@ RUN = "pretrain.json"
 class RunWeights:
     """The chosen weights of a training run."""
 
-    folder: Path
-    """Folder of the encoder: ``best`` or ``last`` in the run's folder."""
+    folder: Path  # folder of the encoder: ``best`` or ``last`` in the run's folder
     weights: Weights
     step: int
-    dev_perplexity: dict[str, float]
-    """Dev perplexity at that step by language; empty for a run without evaluations."""
-    only: bool = False
-    """Whether these are the only weights, since no best ones were kept."""
+    dev_perplexity: dict[str, float]  # dev perplexity at that step by language; empty for a run without evaluations
+    only: bool = False  # whether these are the only weights, since no best ones were kept
 
     def facts(self) -> dict[str, Any]:
         """The same for JSON and run records."""

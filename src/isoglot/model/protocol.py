@@ -39,8 +39,7 @@ class TokenTable(NamedTuple):
     """The token embeddings of an encoder."""
 
     weight_RD: torch.Tensor
-    rows_V: np.ndarray
-    """The row of each id; -1 for an id without one."""
+    rows_V: np.ndarray  # the row of each id; -1 for an id without one
 
 
 class EncoderLike:

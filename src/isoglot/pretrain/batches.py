@@ -171,24 +171,18 @@ class PairsConfig(Config):
 class StepBatch:
     """One rank's share of a step, or a part of it."""
 
-    language: str
-    """A language, or :data:`PAIRS`."""
+    language: str  # a language, or :data:`PAIRS`
     masked: Masked
-    tokens: int
-    """Positions of the step over all ranks, special tokens and padding included."""
-    text_tokens: int
-    """Tokens of text of the step over all ranks, which a budget of tokens counts."""
+    tokens: int  # positions of the step over all ranks, special tokens and padding included
+    text_tokens: int  # tokens of text of the step over all ranks, which a budget of tokens counts
     pairs: PairRows | None = None
-    weight: float | Tensor = 1.0
-    """Weight of the mean loss of these rows."""
-    uneven: bool = False
-    """Whether rows differ in their number of masked positions."""
-    mask_BT: Tensor | None = None
-    """Attention mask, True at tokens; None: no padding."""
+    weight: float | Tensor = 1.0  # weight of the mean loss of these rows
+    uneven: bool = False  # whether rows differ in their number of masked positions
+    mask_BT: Tensor | None = None  # attention mask, True at tokens; None: no padding
+    # The language, if the encoder has private parts; else None: it would be compiled for each language
     parts_of: str | None = None
-    """The language, if the encoder has private parts; else None: it would be compiled for each language."""
+    # Maximum number of masked positions of a part, if below the sum over its rows (:meth:`Encoder.forward`)
     most: int | None = None
-    """Maximum number of masked positions of a part, if below the sum over its rows (:meth:`Encoder.forward`)."""
 
     def parts(self, count: int) -> Iterator[StepBatch]:
         """Split the share for gradient accumulation; the weighted losses of the parts add up to its own."""

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-    from isoglot.model.plan import SharingPlan
+    from isoglot.model.config import SharingPlan
     from isoglot.text.cleaning.processing import TextProcessing
     from isoglot.text.formats.dictionary import Entry
     from isoglot.vocab.vocabulary import Vocabulary
@@ -72,8 +72,7 @@ class Option(NamedTuple):
     language: str
     written: str
     ids: tuple[int, ...]
-    step: int
-    """Cumulative probability up to this one, times ``2**STEP_BITS``."""
+    step: int  # cumulative probability up to this one, times ``2**STEP_BITS``
 
 
 class Span(NamedTuple):
@@ -81,8 +80,7 @@ class Span(NamedTuple):
 
     start: int
     stop: int
-    word: bool
-    """Whether it is a complete word: not punctuation, and not cut by the edge of the row."""
+    word: bool  # whether it is a complete word: not punctuation, and not cut by the edge of the row
 
 
 @dataclass(frozen=True)
@@ -90,15 +88,11 @@ class SwitchTable:
     """The words of one language that can be replaced, by their ids."""
 
     language: str
-    traits: np.ndarray
-    """Traits of every subword (V), uint8."""
+    traits: np.ndarray  # traits of every subword (V), uint8
     entries: Mapping[tuple[int, ...], tuple[Option, ...]]
-    left_out: tuple[str, ...]
-    """Dictionary words that are not a word as ids, such as ``l'``: they are never replaced."""
-    longest: int = 1
-    """Maximum subwords of a word without marks; 1 where words have marks."""
-    known: frozenset[tuple[int, ...]] = frozenset()
-    """Words without translation, in text without marks."""
+    left_out: tuple[str, ...]  # dictionary words that are not a word as ids, such as ``l'``: they are never replaced
+    longest: int = 1  # maximum subwords of a word without marks; 1 where words have marks
+    known: frozenset[tuple[int, ...]] = frozenset()  # words without translation, in text without marks
 
 
 def spans_of(traits: Sequence[int]) -> list[Span]:

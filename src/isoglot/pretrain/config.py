@@ -16,8 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError
 from isoglot.core.rng import LARGEST_SEED
-from isoglot.model.config import SIZES, EncoderConfig, Preset, Size, encoder_config, is_separate
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SIZES, EncoderConfig, Preset, SharingPlan, Size, encoder_config, is_separate
 from isoglot.pretrain.batches import PairsConfig, SamplingConfig
 from isoglot.pretrain.code_switching import CodeSwitchingConfig
 from isoglot.pretrain.evaluation import EvaluationConfig

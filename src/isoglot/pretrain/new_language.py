@@ -37,16 +37,16 @@ from isoglot.core.rng import derive_seed
 from isoglot.model.encoder import Encoder
 from isoglot.model.folder import INDEX as ENCODER
 from isoglot.model.folder import open_encoder, save_encoder
-from isoglot.model.head import ABSENT, no_head
+from isoglot.model.modules import ABSENT, no_head
 from isoglot.pretrain.batches import PAIRS, LanguageSampler, StepBatch
 from isoglot.pretrain.config import ModelConfig, PretrainConfig
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import EvaluationConfig
+from isoglot.pretrain.metrics_log import check_tracker
 from isoglot.pretrain.optimizer import OptimizerConfig
 from isoglot.pretrain.run_folder import open_folder
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.pretrain.step import check_memory
-from isoglot.pretrain.trackers import check_tracker
 from isoglot.pretrain.train import NO_STOP, Pretrained, Stop, Trainer, trained
 from isoglot.text.provenance import merged
 from isoglot.vocab import Shards, Vocabulary, build_shards, extend_vocabulary

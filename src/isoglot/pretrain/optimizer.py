@@ -75,12 +75,9 @@ class LossScale:
     """
 
     value: float = 2.0**16
-    good: int = 0
-    """Steps since the last overflow, or since the scale was doubled."""
-    skipped: int = 0
-    """Steps that overflowed, in the whole run."""
-    interval: int = 2000
-    """Good steps before the scale is doubled."""
+    good: int = 0  # steps since the last overflow, or since the scale was doubled
+    skipped: int = 0  # steps that overflowed, in the whole run
+    interval: int = 2000  # good steps before the scale is doubled
 
     def keep(self, norm: float) -> bool:
         """Update the scale after a gradient of this norm; returns whether the step is taken."""

@@ -146,26 +146,17 @@ class Position:
     """How far a run is; saved in every checkpoint."""
 
     step: int = 0
-    tokens: int = 0
-    """Tokens of text, without padding and the special tokens around it."""
+    tokens: int = 0  # tokens of text, without padding and the special tokens around it
     seconds: float = 0.0
-    rows: dict[str, int] = field(default_factory=dict)
-    """Rows of each language so far."""
-    pair_rows: dict[str, int] = field(default_factory=dict)
-    """Rows of translation pairs so far, by their length."""
-    dev: dict[str, float] = field(default_factory=dict)
-    """The last dev perplexities."""
-    dev_step: int = -1
-    """The step at which they were measured."""
-    best: float | None = None
-    """The lowest dev perplexity of the language that selects the best encoder."""
+    rows: dict[str, int] = field(default_factory=dict)  # rows of each language so far
+    pair_rows: dict[str, int] = field(default_factory=dict)  # rows of translation pairs so far, by their length
+    dev: dict[str, float] = field(default_factory=dict)  # the last dev perplexities
+    dev_step: int = -1  # the step at which they were measured
+    best: float | None = None  # the lowest dev perplexity of the language that selects the best encoder
     best_step: int = -1
-    lines: int = 0
-    """Lines of ``metrics.jsonl``."""
-    scale: dict[str, Any] = field(default_factory=dict)
-    """The loss scale of a run in float16."""
-    losses: dict[str, Any] = field(default_factory=dict)
-    """Losses since the last log line (:meth:`.step.Losses.state`)."""
+    lines: int = 0  # lines of ``metrics.jsonl``
+    scale: dict[str, Any] = field(default_factory=dict)  # the loss scale of a run in float16
+    losses: dict[str, Any] = field(default_factory=dict)  # losses since the last log line (:meth:`.step.Losses.state`)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Forward and backward pass of a training step, the losses of a run, and a check of the memory that a step needs."""
+"""Training step: compilation, forward and backward pass, the losses of a run, and a check of the memory it needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from isoglot.core.devices import ProductPrecision, machine_memory, product_precision
 from isoglot.core.errors import ConfigError, NumericError
-from isoglot.model.kernels.compiled import compiled
 from isoglot.pretrain.optimizer import LossScale
 
 if TYPE_CHECKING:
@@ -23,7 +22,32 @@ if TYPE_CHECKING:
     from isoglot.pretrain.config import Precision, PretrainConfig
     from isoglot.pretrain.distributed import World
 
+BACKEND = "inductor"
 _NARROW = 512  # hidden size up to which the backward pass of norms is compiled as two kernels
+_MOST_SHAPES = 256  # torch gives up compiling after eight
+_FUSED_REDUCTIONS = "mix_order_reduction"  # one kernel for both reductions of a norm's backward pass (torch 2.10 on)
+
+
+def compiled(
+    module: torch.nn.Module, *, dynamic: bool | None = False, narrow: bool = False
+) -> Callable[..., torch.Tensor]:
+    """Compile a module when it is first called with a shape.
+
+    Args:
+        module: A module that returns a tensor, such as a loss.
+        dynamic: Whether different shapes share the compiled code, if there are too many; None: torch decides.
+        narrow: Whether its norms are over at most 512 dimensions. Their backward pass is then compiled as two kernels:
+            as one, torch 2.11 chooses tiles that do not fit the registers, and it takes more than twice as long.
+    """
+    from torch._dynamo import config as limits
+    from torch._inductor import config as inductor
+
+    name = "recompile_limit" if hasattr(limits, "recompile_limit") else "cache_size_limit"  # its name in older versions
+    setattr(limits, name, max(_MOST_SHAPES, getattr(limits, name)))
+    options: dict[str, str | int | bool | Callable[..., Any]] | None = None
+    if narrow and hasattr(inductor.triton, _FUSED_REDUCTIONS) and BACKEND == "inductor":
+        options = {f"triton.{_FUSED_REDUCTIONS}": False}
+    return torch.compile(module, dynamic=dynamic, backend=BACKEND, options=options)
 
 
 class ForwardBackward:

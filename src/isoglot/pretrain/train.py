@@ -31,12 +31,21 @@ from isoglot.pretrain.code_switching_table import dictionaries_record
 from isoglot.pretrain.config import PretrainConfig, check_requirements, fitting_vocabulary
 from isoglot.pretrain.distributed import World, join_world
 from isoglot.pretrain.evaluation import Dev, perplexity
-from isoglot.pretrain.metrics_log import MetricsLog, Speed, StepFacts, measured_peak, memory_used, step_flops
+from isoglot.pretrain.metrics_log import (
+    MetricsLog,
+    Speed,
+    StepFacts,
+    TrackedRun,
+    check_tracker,
+    measured_peak,
+    memory_used,
+    open_tracker,
+    step_flops,
+)
 from isoglot.pretrain.optimizer import LossScale, build_optimizer
 from isoglot.pretrain.run_folder import MODEL, OPTIMIZER, Checkpoint, Checkpoints, Position, identity_of, open_folder
 from isoglot.pretrain.schedule import rate_factor
 from isoglot.pretrain.step import ForwardBackward, Losses, check_memory, not_finite
-from isoglot.pretrain.trackers import TrackedRun, check_tracker, open_tracker
 from isoglot.pretrain.translation_pairs import read_parallel_text
 from isoglot.text.provenance import merged
 from isoglot.vocab.shards import INDEX
@@ -89,10 +98,8 @@ class Pretrained:
 class Stop(NamedTuple):
     """When a call of :func:`pretrain` stops with a checkpoint; None: when the budget is spent."""
 
-    seconds: float | None = None
-    """Seconds from the call, after at least one step."""
-    step: int | None = None
-    """Step of the run, to train several runs in turn."""
+    seconds: float | None = None  # seconds from the call, after at least one step
+    step: int | None = None  # step of the run, to train several runs in turn
 
 
 NO_STOP = Stop()

@@ -37,7 +37,7 @@ from isoglot.text.provenance import Provenance, derived, unknown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoglot.model.plan import SharingPlan
+    from isoglot.model.config import SharingPlan
     from isoglot.vocab.line_encoder import LineEncoder
     from isoglot.vocab.vocabulary import Vocabulary
 
@@ -73,14 +73,10 @@ class PairRows:
     """Rows of translation pairs."""
 
     ids_BT: Tensor
-    positions_BT: Tensor
-    """Positions in the sentence; 0 at padding."""
-    languages_BT: Tensor
-    """Indices into the languages; padding has that of the second sentence."""
-    candidates_BT: Tensor
-    """True at the subwords of the sentences, which may be masked."""
-    mask_BT: Tensor
-    """Attention mask, True at tokens."""
+    positions_BT: Tensor  # positions in the sentence; 0 at padding
+    languages_BT: Tensor  # indices into the languages; padding has that of the second sentence
+    candidates_BT: Tensor  # True at the subwords of the sentences, which may be masked
+    mask_BT: Tensor  # attention mask, True at tokens
 
 
 class Pairs:

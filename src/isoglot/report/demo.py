@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isoglot.core.language_codes import language_name
 from isoglot.core.progress import listed
 from isoglot.core.table import Column, Table
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 from isoglot.report.figures import Figure, Line, lines, plan_figure
 from isoglot.report.page import Page, Section, escape, markup
 from isoglot.report.steer import LOOKS, colored

@@ -429,8 +429,7 @@ def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
 
 @cache
 def _check_examples(task: str, code: str, file: SourceFile) -> None:
-    from isoglot.text.formats.conll_columns import read_tagged
-    from isoglot.text.formats.conllu import read_conllu
+    from isoglot.text.formats.conll import read_conllu, read_tagged
     from isoglot.text.formats.nli import read_inference
     from isoglot.transfer import find_task
 

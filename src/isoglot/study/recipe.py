@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from isoglot.core.config import Config, Recipe, build_config, load_recipe, recipe_names
 from isoglot.core.errors import check_name
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence", "twins"]
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;

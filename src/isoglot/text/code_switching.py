@@ -36,9 +36,8 @@ from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.segmentation import Method, segmenter, word_method, word_spans
 from isoglot.text.formats.dictionary import Entry, read_dictionary
 from isoglot.text.formats.lines import Skip, line_writer
-from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import UsedDictionary, use_dictionary, use_entries, without_words
-from isoglot.text.stream import Report, read_stream, rewriting
+from isoglot.text.stream import Report, chunks_of, map_chunks, read_stream, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,16 +62,13 @@ class SwitchReport(Report):
     """Counts of what was replaced in the text of one language."""
 
     lines: int = 0
-    words: int = 0
-    """Words with a letter or digit; punctuation does not count."""
+    words: int = 0  # words with a letter or digit; punctuation does not count
     with_entry: int = 0
     replaced: int = 0
-    capped: int = 0
-    """Words that the rate chose and the cap left as they were."""
-    unchanged: int = 0
-    """Replacements that are spelled like the word."""
+    capped: int = 0  # words that the rate chose and the cap left as they were
+    unchanged: int = 0  # replacements that are spelled like the word
+    # How often each (dictionary word, language, translation) was drawn
     translations: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """How often each (dictionary word, language, translation) was drawn."""
 
     def facts(self) -> dict[str, Any]:
         """The report for JSON, without the translations."""
@@ -85,12 +81,10 @@ class Candidate(NamedTuple):
     """A translation that may replace a word."""
 
     language: str
-    translation: str
-    """As it is in the dictionary."""
-    written: str
-    """In the case of the word it replaces."""
+    translation: str  # as it is in the dictionary
+    written: str  # in the case of the word it replaces
+    # Probability of this and all earlier candidates, given that the word is replaced; that of the last is 1
     up_to: float
-    """Probability of this and all earlier candidates, given that the word is replaced; that of the last is 1."""
 
 
 class CodeSwitchingRule:

@@ -55,8 +55,7 @@ class UsedDictionary:
 
     source: str
     target: str
-    file: str
-    """File name without the folder."""
+    file: str  # file name without the folder
     sha256: str
     source_words: frozenset[str]
     target_words: frozenset[str]

@@ -17,8 +17,16 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.files import read_text
 from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.text.cleaning.segmentation import segmenter, word_method, word_spans
-from isoglot.text.formats.conll_columns import blank_columns, find_prefix, read_tokens
-from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
+from isoglot.text.formats.conll import (
+    NO_HEAD,
+    Tree,
+    TreeWord,
+    blank_columns,
+    find_prefix,
+    read_conllu,
+    read_tokens,
+    write_conllu,
+)
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.transfer.tasks.classification import Classification
 from isoglot.transfer.tasks.tagging import blanks_of

@@ -22,8 +22,8 @@ from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed
-from isoglot.model.blocks import Block, norm, rotation
 from isoglot.model.config import PRESETS, EncoderConfig
+from isoglot.model.modules import Block, norm, rotation
 from isoglot.model.protocol import Batch, EncoderLike, last_layer, layer_states
 from isoglot.represent.layer_pass import batch_budget, evaluation_mode, row_length
 from isoglot.transfer.tuning.batches import StoredRows, whole_batches

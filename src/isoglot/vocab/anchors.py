@@ -97,8 +97,7 @@ class Band:
     last: int
     types: int
     anchors: int
-    tokens: dict[str, float]
-    """For each language, the share of all its tokens that are anchors of this band."""
+    tokens: dict[str, float]  # for each language, the share of all its tokens that are anchors of this band
 
 
 @dataclass(frozen=True)
@@ -114,18 +113,14 @@ class PairAnchors:
     """Anchors of a language pair."""
 
     languages: tuple[str, str]
-    types: dict[str, int]
-    """Types that each language uses."""
+    types: dict[str, int]  # types that each language uses
     anchors: int
-    tokens: dict[str, float]
-    """For each language, the share of its tokens that are anchors."""
+    tokens: dict[str, float]  # for each language, the share of its tokens that are anchors
     bands: tuple[Band, ...]
-    friends: dict[str, int]
-    """Numbers of true and false friends among the anchors; empty without a dictionary."""
+    friends: dict[str, int]  # numbers of true and false friends among the anchors; empty without a dictionary
     true_friends: tuple[Friend, ...]
     false_friends: tuple[Friend, ...]
-    top: tuple[Friend, ...]
-    """The most frequent anchors, as subwords."""
+    top: tuple[Friend, ...]  # the most frequent anchors, as subwords
 
 
 @dataclass(frozen=True)
@@ -136,10 +131,8 @@ class AnchorReport:
     mode: str
     size: int
     at_least: int
-    tokens: dict[str, int]
-    """Number of tokens counted, by language."""
-    sampled: dict[str, int]
-    """For counts of the vocabulary: one of every N lines of a language was counted."""
+    tokens: dict[str, int]  # number of tokens counted, by language
+    sampled: dict[str, int]  # for counts of the vocabulary: one of every N lines of a language was counted
     dictionaries: tuple[dict[str, Any], ...]
     pairs: tuple[PairAnchors, ...]
 

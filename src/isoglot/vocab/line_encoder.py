@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from isoglot.core.errors import InputError
-from isoglot.text.process_pool import chunks_of
+from isoglot.text.stream import chunks_of
 from isoglot.vocab.subword_scheme import MARK, Normalization, literal, normal_form
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ class LineTokenizer(NamedTuple):
     """Parsed tokenizer for :class:`LineEncoder`; parsing takes 50 ms or more, so a vocabulary caches it."""
 
     tokenizer: Tokenizer
-    opens_V: np.ndarray
-    """Whether each subword begins with the mark of a word's start."""
+    opens_V: np.ndarray  # whether each subword begins with the mark of a word's start
 
     @classmethod
     def parse(cls, view: str, normalization: Normalization | None) -> LineTokenizer:

@@ -25,8 +25,8 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.processing import TextProcessing, processing_left
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.plain import check_text
-from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import derived, merged
+from isoglot.text.stream import chunks_of, map_chunks
 from isoglot.vocab.line_encoder import LineEncoder, LongChunkError, ahead, id_type
 from isoglot.vocab.shards import FORMAT, INDEX, JOURNAL, PARTS, SPLITS, Shards, Split, file_name
 

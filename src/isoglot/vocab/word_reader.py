@@ -37,16 +37,11 @@ _CHUNK = 2048  # sentences encoded at a time
 class Pieces(NamedTuple):
     """Sentence in tokens."""
 
-    ids_N: np.ndarray
-    """Ids without special tokens; never empty."""
-    firsts_W: np.ndarray
-    """The first token of each word, non-decreasing."""
-    ends_W: np.ndarray
-    """The position after the last token of each word; at least one after the first."""
-    unread: int
-    """Number of words without tokens."""
-    joined: int
-    """Number of words that shared a token with the word before."""
+    ids_N: np.ndarray  # ids without special tokens; never empty
+    firsts_W: np.ndarray  # the first token of each word, non-decreasing
+    ends_W: np.ndarray  # the position after the last token of each word; at least one after the first
+    unread: int  # number of words without tokens
+    joined: int  # number of words that shared a token with the word before
 
 
 @dataclass(frozen=True)
@@ -212,8 +207,7 @@ class Window(NamedTuple):
 
     words: range
     tokens: range
-    lost: int = 0
-    """Number of tokens cut off from a word longer than the window."""
+    lost: int = 0  # number of tokens cut off from a word longer than the window
 
 
 def windows(firsts_W: np.ndarray, tokens: int, room: int) -> list[Window]:

@@ -22,8 +22,7 @@ from isoglot.core.errors import InputError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
-from isoglot.text.formats.parallel import read_aligned, read_parallel
-from isoglot.text.formats.pharaoh import GoldLinks, Links, read_gold, read_pharaoh
+from isoglot.text.formats.parallel import GoldLinks, Links, read_aligned, read_gold, read_parallel, read_pharaoh
 
 if TYPE_CHECKING:
     from isoglot.align.words.encoder_aligner import EncoderAligner

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from isoglot.align.words.bitext import Pair
     from isoglot.model.protocol import EncoderLike
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 _NUMBERS = 2**25  # of word vectors in memory at a time
 

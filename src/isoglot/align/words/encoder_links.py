@@ -22,7 +22,7 @@ from isoglot.align.words.symmetrization import Symmetry, symmetrize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 Rule = Literal["argmax", "softmax"]
 """``argmax``: a word's most similar one; ``softmax``: all with a probability above the threshold."""

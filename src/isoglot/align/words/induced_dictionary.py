@@ -26,7 +26,7 @@ from isoglot.text.formats.dictionary import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 _OPENERS = frozenset('.:;!?•…"«»„“”‚‘([{—–-*。：；！？（「『')  # after these, capitalization is uninformative
 _INSIDE = frozenset("-‑'’")

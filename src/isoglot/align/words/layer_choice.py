@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from isoglot.align.words.bitext import Pair
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 _NUMBERS = 2**22  # numbers of a batch's vectors, and of its similarities
 

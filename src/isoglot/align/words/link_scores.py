@@ -17,7 +17,7 @@ from isoglot.core.errors import check_counts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ from isoglot.model import load_encoder
 from isoglot.retrieve.leaks import refuse_leak
 from isoglot.text.formats.dictionary import Entry, write_dictionary
 from isoglot.text.formats.lines import line_writer
-from isoglot.text.formats.pharaoh import GoldLinks, Links, write_pharaoh
+from isoglot.text.formats.parallel import GoldLinks, Links, write_pharaoh
 from isoglot.text.provenance import Provenance, derived, merged, write_provenance
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from isoglot.core.optional import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 Symmetry = Literal["intersection", "union", "grow-diag", "grow-diag-final-and"]
 """``intersection``: links of both; ``union``: of either; ``grow-diag``: the intersection and, starting from it,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from isoglot.align.words.bitext import Pair
     from isoglot.align.words.encoder_aligner import EncoderAligner
-    from isoglot.text.formats.pharaoh import Links
+    from isoglot.text.formats.parallel import Links
 
 _CHUNK = 10_000  # sentence pairs aligned at a time
 

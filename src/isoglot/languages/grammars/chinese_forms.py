@@ -33,12 +33,9 @@ class Noun:
 
     word: str
     measure: str
-    at: str
-    """The localizer of a place: 里, 上, or none."""
-    to: str
-    """The localizer of a goal: 去河边."""
-    plural: str
-    """What known people in the plural take, 们, or are called, 人们; empty for all else."""
+    at: str  # the localizer of a place: 里, 上, or none
+    to: str  # the localizer of a goal: 去河边
+    plural: str  # what known people in the plural take, 们, or are called, 人们; empty for all else
 
 
 @dataclass(slots=True, frozen=True)
@@ -46,19 +43,16 @@ class Verb:
     """A verb, how it goes with aspect, and where its place and its patient stand."""
 
     word: str
+    # ``act`` takes 了 when it is past; ``go`` too, but has no progressive; ``end`` has an end and nothing before it;
+    # ``turn`` has an end to which it may be on its way, 正在离开; ``bare`` lasts, without 了; ``state`` lasts and is
+    # negated with 不 only; ``wear`` takes 着
     kind: str
-    """``act`` takes 了 when it is past; ``go`` too, but has no progressive; ``end`` has an end and nothing before it;
-    ``turn`` has an end to which it may be on its way, 正在离开; ``bare`` lasts, without 了; ``state`` lasts and is
-    negated with 不 only; ``wear`` takes 着."""
+    # Before the verb after 在 (empty); after it with 在 (``在>``) or as its object (``>``); ``bare``: a goal without
+    # localizer, ``far``: one with it after a single syllable only, 前往岛上, 前往沙漠
     place: str
-    """Before the verb after 在 (empty); after it with 在 (``在>``) or as its object (``>``); ``bare``: a goal without
-    localizer, ``far``: one with it after a single syllable only, 前往岛上, 前往沙漠."""
-    marker: str
-    """The preposition of the patient or, if there is one, the recipient, which then stands before the verb."""
-    to: str
-    """The verb with its recipient after it, where 把 has brought the patient forward: 把它寄给国王."""
-    lasts: bool
-    """Has a progressive."""
+    marker: str  # the preposition of the patient or, if there is one, the recipient, which then stands before the verb
+    to: str  # the verb with its recipient after it, where 把 has brought the patient forward: 把它寄给国王
+    lasts: bool  # has a progressive
 
 
 @dataclass(slots=True, frozen=True)
@@ -67,16 +61,12 @@ class Adjective:
 
     attribute: str
     lemma: str
-    linked: bool
-    """Needs 的 before a noun."""
-    measured: bool
-    """Needs 的 but after a measure word: 一本好书, but 读好的书, since 读好 is *read to the end*."""
+    linked: bool  # needs 的 before a noun
+    measured: bool  # needs 的 but after a measure word: 一本好书, but 读好的书, since 读好 is *read to the end*
     predicate: str
-    mode: str
-    """What the predicate takes: 很; 是…的; 了 for a change; 着 for a lasting result."""
+    mode: str  # what the predicate takes: 很; 是…的; 了 for a change; 着 for a lasting result
     tag: str
-    keeps: frozenset[str]
-    """Concepts before whose nouns 的 is kept."""
+    keeps: frozenset[str]  # concepts before whose nouns 的 is kept
 
 
 def _special(table: str, make: Callable[[dict[str, str]], Row], world: World) -> dict[str, dict[str, Row]]:

@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 class Noun:
     """A noun and the prepositions that go with it."""
 
-    before: tuple[str, ...]
-    """The words of a compound before its last one: *swimming* pool."""
+    before: tuple[str, ...]  # the words of a compound before its last one: *swimming* pool
     singular: str
-    plural: str
-    """Empty if it is not counted."""
-    article: str
-    """*a* or *an*; empty if it is not counted."""
-    at: str
-    """Preposition for being there."""
-    by: str
-    """Preposition for doing something with it: *with a knife*, *in a pan*."""
+    plural: str  # empty if it is not counted
+    article: str  # *a* or *an*; empty if it is not counted
+    at: str  # preposition for being there
+    by: str  # preposition for doing something with it: *with a knife*, *in a pan*
+    # Stands without *the* after its preposition of place (``at``) or of goal (``to``): *at sea*, *to school*
     bare: frozenset[str]
-    """Stands without *the* after its preposition of place (``at``) or of goal (``to``): *at sea*, *to school*."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,17 +36,12 @@ class Verb:
     """A verb in its forms."""
 
     base: str
-    present: tuple[str, str, str]
-    """For each person, see FIRST, THIRD, OTHER."""
+    present: tuple[str, str, str]  # for each person, see FIRST, THIRD, OTHER
     past: str
-    ing: str
-    """Empty where the progressive is not used."""
-    marker: str
-    """Preposition before the patient: *look for*."""
-    particle: Fixed | None
-    """A word after the verb: *wake up*."""
-    toward: str
-    """Preposition before the goal."""
+    ing: str  # empty where the progressive is not used
+    marker: str  # preposition before the patient: *look for*
+    particle: Fixed | None  # a word after the verb: *wake up*
+    toward: str  # preposition before the goal
 
 
 @dataclass(slots=True, frozen=True)

@@ -35,18 +35,14 @@ class _Parts:
 
     sentence: Sentence
     clause: Clause
-    first: str
-    """The time or the frequency that has been said already, before the subject or after the verb."""
-    dependents: list[int] = field(default_factory=list)
-    """Positions of words that hang on the predicate."""
+    first: str  # the time or the frequency that has been said already, before the subject or after the verb
+    dependents: list[int] = field(default_factory=list)  # positions of words that hang on the predicate
+    # Word, lemma, relation and unit of the pronouns before the verb
     clitics: list[tuple[str, str, str, int]] = field(default_factory=list)
-    """Word, lemma, relation and unit of the pronouns before the verb."""
-    said: list[Phrase] = field(default_factory=list)
-    """What the clitics say."""
-    asked: int = 0
-    """The question word."""
+    said: list[Phrase] = field(default_factory=list)  # what the clitics say
+    asked: int = 0  # the question word
+    # In a question: a pronoun follows the verb (*le roi dort-il*), or the noun does (*où est le roi*)
     inverts: Literal["", "pronoun", "noun"] = ""
-    """In a question: a pronoun follows the verb (*le roi dort-il*), or the noun does (*où est le roi*)."""
 
 
 class French(FrenchPhrases):

@@ -31,19 +31,15 @@ class Noun:
     lemma: str
     plural: str
     feminine: bool
-    rest: Fixed | None
-    """Words after the noun that never change: *pomme de terre*."""
-    vowel: bool
-    """Begins with a vowel sound: *l'homme*, but *le hibou*."""
+    rest: Fixed | None  # words after the noun that never change: *pomme de terre*
+    vowel: bool  # begins with a vowel sound: *l'homme*, but *le hibou*
     at: str
     to: str
+    # The prepositions of place and of goal where the noun is indefinite, plural or described: *dans une école*
     any: tuple[str, str]
-    """The prepositions of place and of goal where the noun is indefinite, plural or described: *dans une école*."""
     using: str
-    counted: bool
-    """Takes *un* though the world calls it a mass: *un médicament*."""
-    familiar: bool
-    """Only said in conversation: *papy*."""
+    counted: bool  # takes *un* though the world calls it a mass: *un médicament*
+    familiar: bool  # only said in conversation: *papy*
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,8 +48,7 @@ class Adjective:
 
     lemma: str
     forms: tuple[str, str, str, str]
-    liaison: str
-    """Masculine singular before a vowel sound: *bel*, *nouvel*, *vieil*."""
+    liaison: str  # masculine singular before a vowel sound: *bel*, *nouvel*, *vieil*
     before: bool
     phrase: Fixed | None
 
@@ -77,20 +72,14 @@ class Verb:
     forms: Conjugation
     auxiliary: Conjugation
     reflexive: bool
-    predicate: tuple[str, ...]
-    """The forms of the adjective in *être assis*; empty for all other verbs."""
-    marker: str
-    """Preposition of the patient: *jouer de*."""
-    noun: str
-    """A bare noun after the verb: *avoir besoin*, *rendre visite*."""
-    to: str
-    """Preposition of the goal or the place, whatever the noun: *nager jusqu'à*."""
+    predicate: tuple[str, ...]  # the forms of the adjective in *être assis*; empty for all other verbs
+    marker: str  # preposition of the patient: *jouer de*
+    noun: str  # a bare noun after the verb: *avoir besoin*, *rendre visite*
+    to: str  # preposition of the goal or the place, whatever the noun: *nager jusqu'à*
+    # ``state``: always imparfait; ``activity``: imparfait unless the time is bounded; ``event``: passé composé
     past: str
-    """``state``: always imparfait; ``activity``: imparfait unless the time is bounded; ``event``: passé composé."""
-    generic: bool
-    """Takes the definite article for a whole kind: *aimer le chocolat*."""
-    doubt: bool
-    """Takes the subjunctive when negated: *ne pas croire que*."""
+    generic: bool  # takes the definite article for a whole kind: *aimer le chocolat*
+    doubt: bool  # takes the subjunctive when negated: *ne pas croire que*
 
 
 # --- how words change ---

@@ -71,18 +71,13 @@ class Noun:
 
     lemma: str
     gender: int
+    # At declension * 6 + number * 3 + case; only nouns such as *der Reisende* look at the declension
     forms: tuple[str, ...]
-    """At declension * 6 + number * 3 + case; only nouns such as *der Reisende* look at the declension."""
-    mass: bool
-    """Has no indefinite article."""
-    at: str
-    """Preposition of the place, with the dative."""
-    at_for_animals: str
-    """The same, said of an animal: sailors are *auf dem Meer*, sharks *im Meer*."""
-    to: str
-    """Preposition of the goal, with the accusative; *zu* with the dative."""
-    by: str
-    """Preposition of the instrument, with the dative."""
+    mass: bool  # has no indefinite article
+    at: str  # preposition of the place, with the dative
+    at_for_animals: str  # the same, said of an animal: sailors are *auf dem Meer*, sharks *im Meer*
+    to: str  # preposition of the goal, with the accusative; *zu* with the dative
+    by: str  # preposition of the instrument, with the dative
 
 
 @dataclass(slots=True, frozen=True)
@@ -90,21 +85,16 @@ class Verb:
     """A verb and its forms; the finite ones in the order ich, du, er, wir, ihr, sie."""
 
     lemma: str
-    particle: str
-    """What stands apart at the end of a main clause: *ein* of *einladen*."""
+    particle: str  # what stands apart at the end of a main clause: *ein* of *einladen*
     present: tuple[str, ...]
     past: tuple[str, ...]
-    final_present: tuple[str, ...]
-    """At the end of a subordinate clause, with the particle."""
+    final_present: tuple[str, ...]  # at the end of a subordinate clause, with the particle
     final_past: tuple[str, ...]
     participle: str
-    auxiliary: str
-    """*haben* or *sein*; empty where the spoken past is the written one."""
+    auxiliary: str  # *haben* or *sein*; empty where the spoken past is the written one
     object_case: int
-    reflexive: tuple[str, ...]
-    """Its pronoun in all persons; empty for most verbs."""
-    to: str
-    """Preposition of the goal, whatever the goal is: *auf* with *klettern*."""
+    reflexive: tuple[str, ...]  # its pronoun in all persons; empty for most verbs
+    to: str  # preposition of the goal, whatever the goal is: *auf* with *klettern*
 
 
 @dataclass(slots=True, frozen=True)

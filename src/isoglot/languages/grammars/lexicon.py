@@ -46,12 +46,10 @@ def read_table(folder: str, name: str) -> list[dict[str, str]]:
 class Fixed:
     """A fixed phrase with its tree, such as *in the morning*: ready-made words around one head."""
 
+    # (word, lemma, tag, relation to the head); the head's own relation is ``*``
     words: tuple[tuple[str, str, str, str], ...]
-    """(word, lemma, tag, relation to the head); the head's own relation is ``*``."""
-    relation: str
-    """How the whole hangs in the sentence: ``advmod``, ``obl``, ..."""
-    fused: tuple[tuple[int, int, str], ...] = ()
-    """(first, last, written form), positions from 0."""
+    relation: str  # how the whole hangs in the sentence: ``advmod``, ``obl``, ...
+    fused: tuple[tuple[int, int, str], ...] = ()  # (first, last, written form), positions from 0
 
     def add_to(self, sentence: Sentence, unit: int) -> int:
         """Append the phrase; every word carries the unit. Returns the head's position; attach it yourself."""

@@ -25,15 +25,11 @@ class Grammar(ABC):
     """Grammar of a language, which renders meanings."""
 
     language: ClassVar[str]
-    links: ClassVar[dict[str, str]]
-    """The conjunction for each link; ``that`` introduces a complement."""
-    comma_before: ClassVar[frozenset[str]]
-    """Links with a comma before the conjunction."""
-    comma_around: ClassVar[bool] = False
-    """Whether subordinate clauses stand between commas."""
+    links: ClassVar[dict[str, str]]  # the conjunction for each link; ``that`` introduces a complement
+    comma_before: ClassVar[frozenset[str]]  # links with a comma before the conjunction
+    comma_around: ClassVar[bool] = False  # whether subordinate clauses stand between commas
     comma: ClassVar[str] = ","
-    marks: ClassVar[tuple[str, str]] = (".", "?")
-    """The full stop and the question mark."""
+    marks: ClassVar[tuple[str, str]] = (".", "?")  # the full stop and the question mark
 
     def __init__(self) -> None:
         self.world = world()

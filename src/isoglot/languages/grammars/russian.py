@@ -37,13 +37,10 @@ class _Parts(NamedTuple):
 
     sentence: Sentence
     clause: Clause
-    dependents: list[int]
-    """Positions of words that hang on the predicate; some already stand before it."""
+    dependents: list[int]  # positions of words that hang on the predicate; some already stand before it
     asked: bool = False
-    fronted: str = ""
-    """``time`` or ``frequency`` if it has been said already."""
-    gap: Thing | None = None
-    """In a relative clause, the thing that it describes."""
+    fronted: str = ""  # ``time`` or ``frequency`` if it has been said already
+    gap: Thing | None = None  # in a relative clause, the thing that it describes
 
 
 class Russian(RussianPhrases):

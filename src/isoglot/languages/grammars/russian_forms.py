@@ -45,10 +45,10 @@ class Adjective:
     """An adjective and its forms."""
 
     lemma: str
+    # By gender (``m f n``) or ``pl``, and case; the accusative of ``m`` and ``pl`` is the one with things
     forms: dict[tuple[str, Case], str]
-    """By gender (``m f n``) or ``pl``, and case; the accusative of ``m`` and ``pl`` is the one with things."""
+    # The predicate's forms ``m f n pl`` where they are the natural ones (*болен*, *открыт*)
     short: dict[str, str] | None
-    """The predicate's forms ``m f n pl`` where they are the natural ones (*болен*, *открыт*)."""
 
     def form(self, gender: str, case: Case, plural: bool, animate: bool) -> str:
         """The form that agrees with a noun."""
@@ -65,24 +65,17 @@ class Noun:
     lemma: str
     gender: Gender
     animate: bool
-    plural_only: bool
-    """*деньги*, *часы*: always plural, in form and agreement; both sets of forms are the plural ones."""
+    plural_only: bool  # *деньги*, *часы*: always plural, in form and agreement; both sets of forms are the plural ones
     singular: dict[Case, str]
     plural: dict[Case, str]
-    counted: str
-    """The genitive plural after a number: *пять человек*, though *много людей*."""
-    at: str
-    """Preposition of place, *в* or *на*; empty where one cannot be there."""
-    place: str
-    """The singular after it: *в лесу*, *на мосту*, else the prepositional."""
-    to: str
-    """Preposition of the goal: *в* or *на* with the accusative, *к* with the dative."""
-    modifier: Adjective | None
-    """The adjective that always stands before the noun: *полицейский участок*."""
-    collective: bool = False
-    """*оружие*, *картошка*: the singular stands for several, too, unless they are counted."""
+    counted: str  # the genitive plural after a number: *пять человек*, though *много людей*
+    at: str  # preposition of place, *в* or *на*; empty where one cannot be there
+    place: str  # the singular after it: *в лесу*, *на мосту*, else the prepositional
+    to: str  # preposition of the goal: *в* or *на* with the accusative, *к* with the dative
+    modifier: Adjective | None  # the adjective that always stands before the noun: *полицейский участок*
+    collective: bool = False  # *оружие*, *картошка*: the singular stands for several, too, unless they are counted
+    # The word for one of what a collective noun names, where they are counted: *лук*, but *пять луковиц*
     piece: Noun | None = None
-    """The word for one of what a collective noun names, where they are counted: *лук*, but *пять луковиц*."""
 
     def is_plural(self, several: bool, counted: bool) -> bool:
         """Whether the noun stands in the plural for several things, perhaps counted ones."""
@@ -99,12 +92,10 @@ class Number:
 
     lemma: str
     value: int
-    forms: dict[Case, str]
-    """Of the masculine and the neuter; the accusative is the one with things."""
-    feminine: str
-    """The nominative with feminine nouns: *две*."""
+    forms: dict[Case, str]  # of the masculine and the neuter; the accusative is the one with things
+    feminine: str  # the nominative with feminine nouns: *две*
+    # *двое*, *трое*, *четверо*: with nouns that are always plural, where the plain number cannot stand
     together: dict[Case, str]
-    """*двое*, *трое*, *четверо*: with nouns that are always plural, where the plain number cannot stand."""
 
     def form(self, case: Case, gender: str, animate: bool) -> str:
         """The form that agrees with a noun, as far as it agrees at all."""
@@ -119,11 +110,9 @@ class Number:
 class ProperName:
     """A name of one or more words."""
 
-    words: tuple[dict[Case, str], ...]
-    """The forms of each word; all equal where it is not declined."""
+    words: tuple[dict[Case, str], ...]  # the forms of each word; all equal where it is not declined
     gender: Gender
-    at: str
-    """Preposition of place and goal: *в Париже*, *на Аляске*."""
+    at: str  # preposition of place and goal: *в Париже*, *на Аляске*
 
 
 def with_vowel(preposition: str, word: str) -> str:
@@ -383,10 +372,8 @@ class Forms:
     """The forms of one aspect."""
 
     infinitive: str
-    present: tuple[str, ...]
-    """я, ты, он, мы, вы, они; of a perfective verb this is the future."""
-    past: tuple[str, ...]
-    """Masculine, feminine, neuter, plural."""
+    present: tuple[str, ...]  # я, ты, он, мы, вы, они; of a perfective verb this is the future
+    past: tuple[str, ...]  # masculine, feminine, neuter, plural
 
 
 @dataclass(slots=True, frozen=True)
@@ -394,21 +381,16 @@ class Verb:
     """A verb in both aspects."""
 
     imperfective: Forms
-    habitual: Forms
-    """What is done again and again; another verb with motion (*идти*, but *часто ходить*)."""
+    habitual: Forms  # what is done again and again; another verb with motion (*идти*, but *часто ходить*)
     perfective: Forms | None
     patient: Government
-    goal: Government | None
-    """How the goal is said where that does not depend on the place: *плыть к острову*."""
-    place: str
-    """``at``, or how what is elsewhere the place is said: ``to``, ``from`` (*уйти с вокзала*)."""
-    instrument: Government | None
-    """How the instrument is said where that does not depend on the instrument."""
+    goal: Government | None  # how the goal is said where that does not depend on the place: *плыть к острову*
+    place: str  # ``at``, or how what is elsewhere the place is said: ``to``, ``from`` (*уйти с вокзала*)
+    instrument: Government | None  # how the instrument is said where that does not depend on the instrument
+    # ``event``: not a state in Russian; ``future``: only its future is perfective; ``denied``, ``asked``: the past is
+    # imperfective where it is denied or asked for
     aspect: frozenset[str]
-    """``event``: not a state in Russian; ``future``: only its future is perfective; ``denied``, ``asked``: the past is
-    imperfective where it is denied or asked for."""
-    word: Fixed | None
-    """A word that belongs to the verb: *выйти замуж*."""
+    word: Fixed | None  # a word that belongs to the verb: *выйти замуж*
 
 
 def conjugate(cell: str) -> Forms:

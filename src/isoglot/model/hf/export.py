@@ -24,9 +24,8 @@ from isoglot.core.errors import ConfigError, IsoglotError, StorageError, shown
 from isoglot.core.files import read_json, storage_error, write_bytes
 from isoglot.core.language_codes import language_code
 from isoglot.core.run import written_together
-from isoglot.model.embedding import SHARED, Members, PerLanguage
-from isoglot.model.head import ABSENT
 from isoglot.model.hf.import_weights import HF_SETTINGS, Family, hf_names
+from isoglot.model.modules import ABSENT, SHARED, Members, PerLanguage
 from isoglot.text.provenance import store_provenance
 from isoglot.vocab.external_tokenizer import EXPORT_MARK as MARK
 from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT

@@ -22,8 +22,8 @@ from torch import nn
 from isoglot.core.errors import ConfigError, check_name, one_line
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
-from isoglot.model.head import no_head
 from isoglot.model.hf.import_weights import used_rows
+from isoglot.model.modules import no_head
 from isoglot.model.protocol import (
     Batch,
     Change,
@@ -51,8 +51,7 @@ class _Place(NamedTuple):
     """Where a hidden state passes: the first argument of a module's call, or its output."""
 
     module: nn.Module
-    call: int
-    """The number of the call, from 0: ALBERT calls one module for every layer."""
+    call: int  # the number of the call, from 0: ALBERT calls one module for every layer
     after: bool
 
 

@@ -1,1 +1,1 @@
-"""Fast paths of the encoder: attention over short rows, dropout, compilation."""
+"""Fast paths of the encoder: attention over short rows, and dropout."""

@@ -32,16 +32,12 @@ SHAPES = ((128, 64), (256, 64))
 class Tiles(NamedTuple):
     """How a kernel divides its work."""
 
-    queries: int
-    """Queries of a program; the backward kernel takes all and does not look at it."""
-    keys: int
-    """Keys of a step of its loop."""
-    warps: int
-    """Groups of 32 threads."""
-    stages: int = 1
-    """Steps whose loads are under way at once; 0 writes the loop out, which saves moves and costs code."""
+    queries: int  # queries of a program; the backward kernel takes all and does not look at it
+    keys: int  # keys of a step of its loop
+    warps: int  # groups of 32 threads
+    stages: int = 1  # steps whose loads are under way at once; 0 writes the loop out, which saves moves and costs code
+    # Of a thread, at most: 128 let two programs of 8 warps run beside each other. None leaves it to the compiler.
     registers: int | None = None
-    """Of a thread, at most: 128 let two programs of 8 warps run beside each other. None leaves it to the compiler."""
 
 
 FORWARD = {
@@ -77,7 +73,7 @@ def short_attention(
         heads: Number of heads (H).
         dropout: Dropout probability of the attention probabilities.
         key: Seed of the dropout mask (int32, 0-dim) on the same device; None: drawn.
-        turn: Cosines and sines of :func:`isoglot.model.blocks.rotation`, 2 x T x E (or their first half, 2 x T x E/2).
+        turn: Cosines and sines of :func:`isoglot.model.modules.rotation`, 2 x T x E (or their first half, 2 x T x E/2).
 
     >>> qkv = torch.randn(2, 5, 3 * 4 * 32, generator=torch.Generator().manual_seed(0))
     >>> short_attention(qkv, 4).shape
@@ -114,7 +110,7 @@ def plain_attention(
     B, T = qkv.shape[:2]
     q_BHTE, k_BHTE, v_BHTE = qkv.reshape(B, T, 3, heads, -1).permute(2, 0, 3, 1, 4)
     if turn is not None:
-        from isoglot.model.blocks import rotated  # which asks for this module
+        from isoglot.model.modules import rotated  # which asks for this module
 
         if turn.shape[-1] < q_BHTE.shape[-1]:
             turn = torch.cat([turn, turn], dim=-1)

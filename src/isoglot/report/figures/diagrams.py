@@ -11,7 +11,7 @@ from isoglot.report.figures.charts import GREY, Figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.model.plan import SharingPlan
+    from isoglot.model.config import SharingPlan
 
 
 def plan_figure(
@@ -77,7 +77,7 @@ def plan_figure(
 def plan_in_words(plan: SharingPlan) -> str:
     """The plan in a sentence.
 
-    >>> from isoglot.model.plan import SharingPlan
+    >>> from isoglot.model.config import SharingPlan
     >>> plan_in_words(SharingPlan.parse("sep-emb+l1-3"))
     'Each language has its own token embeddings, positions, layers 1-3 and softmax; all else is shared.'
     """

@@ -56,8 +56,7 @@ def overlap_with_tests(
     progress: Progress = SILENT,
 ) -> OverlapReport:
     """Look for test sentences in a text; with ``target``, write the text without them."""
-    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
-    from isoglot.text.formats.test_sentences import held_out_sentences
+    from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap, held_out_sentences
     from isoglot.vocab.shard_build import workers_for
 
     finder = OverlapFinder({name: list(held_out_sentences(path, language)) for name, path in tests.items()}, language)

@@ -28,8 +28,7 @@ from pydantic import Field, model_validator
 from isoglot.core.config import Config
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.scripts import in_other_scripts
-from isoglot.text.process_pool import chunks_of, map_chunks
-from isoglot.text.stream import Report, read_stream, rewriting
+from isoglot.text.stream import Report, chunks_of, map_chunks, read_stream, rewriting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,14 +82,12 @@ class CleanReport(Report):
 
     lines: int = 0
     kept: int = 0
-    changed: int = 0
-    """Lines that are kept, but changed."""
+    changed: int = 0  # lines that are kept, but changed
     dropped: Counter[Reason] = field(default_factory=Counter)
     documents: int = 0
     documents_kept: int = 0
     duplicate_documents: int = 0
-    skipped: int = 0
-    """Malformed lines."""
+    skipped: int = 0  # malformed lines
     characters: int = 0
     characters_kept: int = 0
 
@@ -124,17 +121,15 @@ class CleanedChunk:
     """Result for a chunk of a stream."""
 
     lines: list[str]
-    fates: bytes
-    """For each line: 0 kept, 1 the end of a document, other values the reason why it is dropped."""
-    hashes: list[int]
-    """Hashes of the lines that are kept."""
+    fates: bytes  # for each line: 0 kept, 1 the end of a document, other values the reason why it is dropped
+    hashes: list[int]  # hashes of the lines that are kept
     characters: int
     changed: int
 
 
 @dataclass(frozen=True)
 class ChunkCleaner:
-    """Cleaner of a chunk of a stream, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Cleaner of a chunk of a stream, for :func:`isoglot.text.stream.map_chunks`."""
 
     language: str
     config: CleanConfig

@@ -2,7 +2,8 @@
 
 Sentences are compared by their letters and digits only, so that tokenized test sets (CoNLL-U, tagged files) match
 running text. A test sentence is searched as a whole line and, after sentence splitting, inside paragraphs; one that
-consists of several sentences is searched as a run of sentences.
+consists of several sentences is searched as a run of sentences. Test sets may have any format: text, tables, treebanks,
+tagged words, inference pairs.
 
 Memory depends on the test sentences only.
 
@@ -19,24 +20,121 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from isoglot.core.errors import InputError
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.clean import clean_line
-from isoglot.text.cleaning.scripts import RANGES
+from isoglot.text.cleaning.scripts import RANGES, written_with_blanks
 from isoglot.text.cleaning.sentence_splitter import sentence_spans, split_sentences
-from isoglot.text.formats.test_sentences import Layout, held_out_sentences
-from isoglot.text.process_pool import chunks_of, map_chunks
+from isoglot.text.formats.conll import Tree, ends_in_tag, read_conllu, read_tagged
+from isoglot.text.formats.lines import malformed, read_lines
+from isoglot.text.formats.nli import KEYS, LABELS, read_inference
+from isoglot.text.formats.parallel import is_tmx, read_parallel
 from isoglot.text.provenance import derived
-from isoglot.text.stream import Report, read_stream, stream_writer
+from isoglot.text.stream import Report, chunks_of, map_chunks, read_stream, stream_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from isoglot.text.formats.lines import Skip
+
+
+# --- test sets ---
+
+
+Layout = Literal["plain", "parallel", "conllu", "tagged", "inference"]
+
+
+def held_out_sentences(
+    path: str | Path, language: str, *, layout: Layout | None = None, columns: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Read the sentences of a test set in one language.
+
+    Args:
+        path: The file.
+        language: The column of a parallel table; also decides how the words of tagged files are joined.
+        layout: The format. Default: guessed from the name and the first lines.
+        columns: The languages of a parallel table that has no header.
+
+    Raises:
+        ConfigError: The table does not have the language.
+        InputError: The file does not have that format.
+        StorageError: It cannot be read.
+    """
+    layout = layout or ("parallel" if columns else guess_layout(path))
+    blank = " " if written_with_blanks(language) else ""
+    if layout == "conllu":
+        for tree in read_conllu(path):
+            yield tree.value("text") or blank.join(_forms(tree))
+    elif layout == "tagged":
+        for sentence in read_tagged(path):
+            words = [word for word, _ in sentence]
+            if all(word.startswith(f"{language}:") for word in words):
+                words = [word.removeprefix(f"{language}:") for word in words]
+            yield blank.join(words)
+    elif layout == "inference":
+        for pair in read_inference(path, language=language):
+            yield pair.premise
+            yield pair.hypothesis
+    elif layout == "parallel":
+        for row in read_parallel(path, languages=columns):
+            if language not in row:
+                raise ConfigError(
+                    f"{path} has no column {shown(language)}", f"choose one of {', '.join(row)}", "unknown-language"
+                )
+            if row[language].strip():
+                yield row[language]
+    else:
+        for number, line in read_lines(path):
+            if "\t" in line:
+                raise malformed("a tab in plain text", "name the layout, or the columns of a table", path, number)
+            if line.strip():
+                yield line
+
+
+def guess_layout(path: str | Path) -> Layout:
+    """Guess the format of a test set from its name and its first non-blank lines.
+
+    Raises:
+        InputError: A line is not UTF-8 text.
+        StorageError: The file cannot be read.
+    """
+    if ".conllu" in str(path):
+        return "conllu"
+    if ".jsonl" in str(path):
+        return "inference"
+    if is_tmx(path):
+        return "parallel"
+    lines = list(islice((line for _, line in read_lines(path) if line.strip()), 2))
+    cells = lines[0].split("\t") if lines else []
+    certain = 1 if len(cells) > 1 else 2  # one sentence may end in O, but hardly the first two
+    if sum(map(ends_in_tag, lines[:certain])) == certain:
+        return "tagged"
+    if len(cells) == 3 and (cells[2] in {*LABELS, "contradictory"} or cells[2].lower().endswith("label")):
+        return "inference"
+    if set(KEYS) <= {cell.lower() for cell in cells}:
+        return "inference"
+    return "parallel" if len(cells) > 1 else "plain"
+
+
+def _forms(tree: Tree) -> list[str]:
+    """The tokens as written."""
+    ranges = {token.first: token for token in tree.multiwords}
+    forms, last = [], 0
+    for word in tree.words:
+        if word.id in ranges:
+            forms.append(ranges[word.id].form)
+            last = ranges[word.id].last
+        elif word.id > last:
+            forms.append(word.form)
+    return forms
+
+
+# --- search ---
+
 
 SHORTEST = 12
 """Minimum number of letters and digits of a test sentence to be searched; a Chinese character counts as three."""
@@ -73,8 +171,7 @@ class Hit:
     start: int
     end: int
     key: str
-    whole: bool
-    """Whether it is the whole line."""
+    whole: bool  # whether it is the whole line
 
 
 class OverlapFinder:
@@ -108,7 +205,7 @@ class OverlapFinder:
         layout: Layout | None = None,
         columns: Sequence[str] | None = None,
     ) -> OverlapFinder:
-        """Read test sets from files in any format (:func:`isoglot.text.formats.test_sentences.held_out_sentences`).
+        """Read test sets from files in any format (:func:`isoglot.text.cleaning.overlap.held_out_sentences`).
 
         Raises:
             InputError: A file is malformed or has no sentences.
@@ -169,12 +266,10 @@ class OverlapReport(Report):
 
     lines: int = 0
     lines_with: int = 0
-    whole: int = 0
-    """Lines that are test sentences."""
-    inside: int = 0
-    """Test sentences inside longer lines."""
+    whole: int = 0  # lines that are test sentences
+    inside: int = 0  # test sentences inside longer lines
+    # By test set: sentences, those too short to be searched, those found
     sets: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By test set: sentences, those too short to be searched, those found."""
 
 
 def find_overlap(

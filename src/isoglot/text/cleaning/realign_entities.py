@@ -18,7 +18,7 @@ from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.segmentation import Method, segmenter, word_method
-from isoglot.text.formats.conll_columns import read_tagged, write_tagged
+from isoglot.text.formats.conll import read_tagged, write_tagged
 from isoglot.text.provenance import derived
 from isoglot.text.stream import Report
 
@@ -44,12 +44,9 @@ class RealignReport(Report):
     sentences: int = 0
     words: int = 0
     spans: int = 0
-    exact: int = 0
-    """Spans that are whole words."""
-    grown: int = 0
-    """Spans with other limits than before, because they divided a word or lost words to another span."""
-    lost: int = 0
-    """Spans all of whose words went to other spans."""
+    exact: int = 0  # spans that are whole words
+    grown: int = 0  # spans with other limits than before, because they divided a word or lost words to another span
+    lost: int = 0  # spans all of whose words went to other spans
 
 
 def bio_spans(tags: Sequence[str]) -> list[Span]:

@@ -62,11 +62,10 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
 
 @dataclass(frozen=True)
 class LineSegmenter:
-    """Segmenter of lines: one blank between words, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Segmenter of lines: one blank between words, for :func:`isoglot.text.stream.map_chunks`."""
 
     language: str
-    method: Method | None = None
-    """None: the best for the language."""
+    method: Method | None = None  # None: the best for the language
 
     @property
     def step(self) -> dict[str, Any]:

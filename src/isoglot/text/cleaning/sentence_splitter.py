@@ -105,7 +105,7 @@ def sentence_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class LineSplitter:
-    """Splitter of lines into sentences, for :func:`isoglot.text.process_pool.map_chunks`."""
+    """Splitter of lines into sentences, for :func:`isoglot.text.stream.map_chunks`."""
 
     language: str
 

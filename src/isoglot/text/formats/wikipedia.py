@@ -21,9 +21,8 @@ from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.cleaning.sentence_splitter import split_sentences
 from isoglot.text.formats.lines import damaged, damaged_file, longest_line, open_to_read, stored_position, too_long
 from isoglot.text.formats.wikitext import FILE_NAMESPACES, plain_text
-from isoglot.text.process_pool import chunks_of, map_chunks
 from isoglot.text.provenance import Provenance, Source, Step, read_provenance
-from isoglot.text.stream import Report, stream_writer
+from isoglot.text.stream import Report, chunks_of, map_chunks, stream_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,10 +61,8 @@ class Site:
     """Header of a dump."""
 
     language: str = ""
-    name: str = ""
-    """Name of the database, such as ``enwiki``."""
-    files: set[str] = field(default_factory=set)
-    """Names of the namespaces of files and categories, in lower case."""
+    name: str = ""  # name of the database, such as ``enwiki``
+    files: set[str] = field(default_factory=set)  # names of the namespaces of files and categories, in lower case
 
 
 @dataclass
@@ -73,19 +70,15 @@ class WikipediaReport(Report):
     """Counts of what was read, skipped and written."""
 
     language: str = ""
-    pages: int = 0
-    """Pages of any kind."""
-    articles: int = 0
-    """Written."""
+    pages: int = 0  # pages of any kind
+    articles: int = 0  # written
     sentences: int = 0
-    words: int = 0
-    """Blank-separated words; characters in languages without blanks."""
+    words: int = 0  # blank-separated words; characters in languages without blanks
     other_namespaces: int = 0
     redirects: int = 0
     disambiguation: int = 0
     lists: int = 0
-    short: int = 0
-    """Articles with too few words."""
+    short: int = 0  # articles with too few words
 
 
 def extract_wikipedia(
@@ -313,8 +306,7 @@ _WANTED = frozenset(("title", "ns", "text", "dbname", "namespace"))
 class Article(NamedTuple):
     """Result for a page."""
 
-    kind: str
-    """Field of the report to count it in: ``articles``, or the reason why it is skipped."""
+    kind: str  # field of the report to count it in: ``articles``, or the reason why it is skipped
     sentences: list[str]
     words: int
 

@@ -23,7 +23,7 @@ from isoglot.transfer.tasks.task import TaskScores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from isoglot.text.formats.conllu import Tree
+    from isoglot.text.formats.conll import Tree
 
 SentenceT = TypeVar("SentenceT")
 Attachment = Literal["uas", "las", "uas_no_punct", "las_no_punct"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import counted
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu
 from isoglot.transfer.scoring.attachment import Relations, paired, tree_score
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.scoring.spans import Repair, repaired

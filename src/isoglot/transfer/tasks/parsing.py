@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from isoglot.text.formats.conllu import read_conllu
+from isoglot.text.formats.conll import read_conllu
 from isoglot.transfer.scoring.attachment import parse_score
 from isoglot.transfer.tasks.tagging import WordTask, blanks_of
 from isoglot.transfer.tasks.task import IGNORED, Data, Kind, Labels, Parsed, TaskRows, TaskScores, Unseen, register

@@ -12,8 +12,7 @@ import numpy as np
 from isoglot.languages.builtin import Annotated, annotated_sentences
 from isoglot.text.cleaning.realign_entities import realign
 from isoglot.text.cleaning.scripts import written_with_blanks
-from isoglot.text.formats.conll_columns import find_prefix, read_tagged, token_blocks
-from isoglot.text.formats.conllu import Tree, read_conllu
+from isoglot.text.formats.conll import Tree, find_prefix, read_conllu, read_tagged, token_blocks
 from isoglot.text.formats.lines import read_blocks
 from isoglot.transfer.scoring.spans import repaired, span_score
 from isoglot.transfer.tasks.task import (

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.languages.corpus import Split
-    from isoglot.text.formats.conllu import Tree
+    from isoglot.text.formats.conll import Tree
     from isoglot.transfer.tuning.heads import HeadConfig, TaskHead
     from isoglot.vocab.word_reader import Reader
 

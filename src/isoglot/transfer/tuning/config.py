@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from isoglot.core.config import Config, build_config
 from isoglot.core.errors import ConfigError
 from isoglot.core.rng import LARGEST_SEED
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 from isoglot.pretrain.config import Precision
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.transfer.tasks.task import Unseen

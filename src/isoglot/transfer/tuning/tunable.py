@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from isoglot.core.errors import ConfigError
-from isoglot.model.plan import SharingPlan
+from isoglot.model.config import SharingPlan
 
 if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
