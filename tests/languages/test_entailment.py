@@ -10,8 +10,9 @@ import pytest
 
 from isoglot.languages import LANGUAGES, inference
 from isoglot.languages.concepts import world
-from isoglot.languages.entailment import LABELS, InferencePair
+from isoglot.languages.entailment import InferencePair
 from isoglot.languages.meaning import Clause, Thing
+from isoglot.text.formats.nli import LABELS
 
 
 def pairs(count: int, language: str = "en", **options) -> list[InferencePair]:

@@ -277,13 +277,13 @@ def test_what_it_is_said_of_tells_shared_words_apart():
     for row in read_table("de", "special_verbs"):
         other = verbs.get(row["lemma"], row["concept"])
         if other.partition("_")[0] != row["concept"].partition("_")[0]:
-            patients = GRAMMAR._below(row["patients"])
+            patients = GRAMMAR.world.and_below(row["patients"])
             assert patients, row["lemma"]
             assert not patients.intersection(world.verbs[other].patients), row["lemma"]
     adjectives = {row["lemma"]: row["concept"] for row in read_table("de", "adjectives")}
     for row in read_table("de", "special_adjectives"):
         other = adjectives[row["lemma"]]
-        assert not GRAMMAR._below(row["of"]).intersection(world.adjectives[other].of), row["lemma"]
+        assert not GRAMMAR.world.and_below(row["of"]).intersection(world.adjectives[other].of), row["lemma"]
 
 
 def test_trees_are_sound():

@@ -93,11 +93,8 @@ def take_rows(X: ArrayLike, name: str = "X", *, width: int | None = None) -> tor
     rows_ND = to_matrix(X, name)
     rows_ND = rows_ND.to(_dtype(rows_ND))
     if width is not None and rows_ND.shape[1] != width:
-        raise InputError(
-            f"{name} has {rows_ND.shape[1]} columns where {width} were fitted",
-            "give the space it was made for",
-            "shape",
-        )
+        problem = f"{name} has {rows_ND.shape[1]} columns where {width} were fitted"
+        raise InputError(problem, "give the space it was made for", "shape")
     bad_N = ~torch.isfinite(rows_ND).all(dim=1)
     if bad_N.any():
         raise InputError(f"{_rows(bad_N, name)} not finite", _REMOVE, "not-finite")
@@ -137,11 +134,8 @@ def paired_rows(
     X_ND, Y_MD = _float32_rows(x_ND, "X", unit=unit, place=place), _float32_rows(y_MD, "Y", unit=unit, place=place)
     largest = 1.0 if unit else max(abs(float(end)) for rows in (X_ND, Y_MD) for end in rows.aminmax())
     if largest and not 1 / _RANGE < largest < _RANGE:
-        raise InputError(
-            f"the largest number is {largest:.1e}, whose square float32 cannot hold precisely",
-            "divide X and Y by it",
-            "too-large",
-        )
+        problem = f"the largest number is {largest:.1e}, whose square float32 cannot hold precisely"
+        raise InputError(problem, "divide X and Y by it", "too-large")
     return X_ND, Y_MD
 
 
@@ -174,20 +168,16 @@ def take_pairs(X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> torch.Ten
         return torch.arange(rows)[:, None].expand(rows, 2)
     pairs_P2 = to_tensor(pairs, "pairs").cpu()
     if pairs_P2.ndim != 2 or pairs_P2.shape[1] != 2 or pairs_P2.is_floating_point() or pairs_P2.dtype == torch.bool:
-        raise InputError(
-            f"pairs is {tuple(pairs_P2.shape)} of {pairs_P2.dtype}",
-            "give integers, a row of X and a row of Y for each pair",
-            "type",
-        )
+        problem = f"pairs is {tuple(pairs_P2.shape)} of {pairs_P2.dtype}"
+        raise InputError(problem, "give integers, a row of X and a row of Y for each pair", "type")
     if not len(pairs_P2):
         raise InputError("there are no pairs", "give at least one row of X with its row of Y", "empty")
     for column, (name, count) in enumerate((("X", rows), ("Y", others))):
         low, high = int(pairs_P2[:, column].min()), int(pairs_P2[:, column].max())
         if low < 0 or high >= count:
             wrong = low if low < 0 else high
-            raise InputError(
-                f"the pairs name row {wrong} of {name}, which has {count}", "count rows from 0", "out-of-range"
-            )
+            problem = f"the pairs name row {wrong} of {name}, which has {count}"
+            raise InputError(problem, "count rows from 0", "out-of-range")
     return pairs_P2.long()
 
 

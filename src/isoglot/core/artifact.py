@@ -137,7 +137,7 @@ def read_index_file(path: Path, form: dict[Any, Any], *, version: int, what: str
     return read_sealed(path, form, remedy=remedy)
 
 
-def check_form(value: Any, form: Any, path: str | Path, *, remedy: str) -> None:  # noqa: ANN401 - whatever JSON can hold
+def check_form(value: Any, form: Any, path: str | Path | None, *, remedy: str) -> None:  # noqa: ANN401 - whatever JSON can hold
     """Check a value that was read from a file against a schema.
 
     Raises:
@@ -185,10 +185,7 @@ def array_path(path: str | Path, name: str) -> Path:
 
 
 def save_arrays(
-    path: str | Path,
-    kind: str,
-    facts: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray] | Mapping[str, torch.Tensor],
+    path: str | Path, kind: str, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | Mapping[str, torch.Tensor]
 ) -> None:
     """Write arrays to a safetensors file; creates its folder if it is missing.
 

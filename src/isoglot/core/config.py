@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from isoglot.core.errors import ConfigError, nearest_name, shown
+from isoglot.core.errors import ConfigError, cut, nearest_name, shown
 from isoglot.core.files import read_text
 
 if TYPE_CHECKING:
@@ -34,19 +34,14 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-LARGEST_NUMBER = 10**12
-"""The largest integer of a field without its own bound."""
+LARGEST_NUMBER = 10**12  # the largest integer of a field without its own bound
 
 
 class Config(BaseModel):
     """Base class of configs: keyword-only, frozen, strict types, no unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
     @model_validator(mode="after")
@@ -89,7 +84,7 @@ def build_config(
     given: dict[KeyPath, str] = {}
     for setting in settings:
         path, value = parse_setting(setting)
-        _put(merged, path, value, setting)
+        _assign(merged, path, value, setting)
         given[path] = setting
     try:
         # Through JSON: with strict types, lists still become tuples and strings become enums or paths.
@@ -133,16 +128,13 @@ def _is_text(text: str) -> bool:
     return True
 
 
-def _put(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> None:  # noqa: ANN401 - any TOML value
+def _assign(values: dict[str, Any], path: KeyPath, value: Any, setting: str) -> None:  # noqa: ANN401 - any TOML value
     table = values
     for part in path[:-1]:
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
-            raise ConfigError(
-                f"--set {shown(setting)}: {part!r} is a value, not a table",
-                f"write --set {part}=… instead",
-                "malformed-setting",
-            )
+            problem = f"--set {shown(setting)}: {part!r} is a value, not a table"
+            raise ConfigError(problem, f"write --set {part}=… instead", "malformed-setting")
     table[path[-1]] = value
 
 
@@ -152,12 +144,10 @@ def _as_json(values: Mapping[str, Any], file: str | None) -> str:
     except RecursionError as error:
         raise ConfigError("a key is nested too deeply", "flatten it", "invalid-value", file=file) from error
     except ValueError as error:  # a hexadecimal number may have more decimal digits than Python converts
-        raise ConfigError(
-            "a number has too many digits", "write a smaller number", "invalid-value", file=file
-        ) from error
+        raise ConfigError("a number has too many digits", "write a smaller one", "invalid-value", file=file) from error
 
 
-# --- saying what is wrong ---------------------------------------------------------------------------------------
+# --- error messages ---
 
 
 def _explain(
@@ -184,16 +174,12 @@ def _explain(
         remedy = f"{names[-1]!r} is {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else "give another value"
     for path, setting in reversed(given.items()):
         if names[: len(path)] == path or path[: len(names)] == names:
-            return ConfigError(f"--set {_short(setting)}: {problem}", remedy, code=code)
+            return ConfigError(f"--set {cut(setting, 60)}: {problem}", remedy, code=code)
     if recipe is None:
         return ConfigError(problem, remedy, code=code)
     while recipe.base is not None and key_line(recipe.text, names) is None:
         recipe = recipe.base  # the one that sets the value
     return ConfigError(problem, remedy, code=code, file=recipe.path, line=key_line(recipe.text, names))
-
-
-def _short(setting: str) -> str:
-    return setting if len(setting) <= 60 else f"{setting[:59]}…"
 
 
 def _owner(kind: type[Config], names: KeyPath) -> type[Config]:
@@ -281,7 +267,7 @@ def _load(name: str, room: str, extended_by: tuple[str, ...]) -> Recipe:
 
 
 def laid_over(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Override values recursively."""
+    """Override nested values by others, key by key."""
     found = dict(values)
     for key, value in changes.items():
         old = found.get(key)
@@ -318,10 +304,7 @@ def _parse(name: str, path: str, text: str) -> Recipe:
         last = text.rstrip("\n").split("\n")
         line, column = (int(place[1]), int(place[2])) if place else (len(last), len(last[-1]) + 1)
         reason = re.sub(r" \(at .*\)$", "", str(error))
-        raise ConfigError(
-            f"malformed TOML: {reason}", "correct it there", "malformed-toml", file=path, line=line, column=column
-        ) from error
+        problem = f"malformed TOML: {reason}"
+        raise ConfigError(problem, "correct it there", "malformed-toml", file=path, line=line, column=column) from error
     except ValueError as error:
-        raise ConfigError(
-            "a number has too many digits", "write a smaller number", "malformed-toml", file=path
-        ) from error
+        raise ConfigError("a number has too many digits", "write a smaller one", "malformed-toml", file=path) from error

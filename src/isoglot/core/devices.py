@@ -13,8 +13,7 @@ from isoglot.core.errors import DeviceError, shown
 if TYPE_CHECKING:
     import torch
 
-ProductPrecision = Literal["float32", "bfloat16", "float16"]
-"""The number format of matrix products."""
+ProductPrecision = Literal["float32", "bfloat16", "float16"]  # the number format of matrix products
 
 _LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
@@ -46,9 +45,8 @@ def choose_device(name: str = "auto") -> torch.device:
         return torch.device(name)
     if name == "cuda" and "cuda:0" in names:
         return torch.device("cuda:0")
-    raise DeviceError(
-        f"no device {shown(name)} on this machine", f"choose one of {', '.join(['auto', *names])}", "not-found"
-    )
+    problem = f"no device {shown(name)} on this machine"
+    raise DeviceError(problem, f"choose one of {', '.join(['auto', *names])}", "not-found")
 
 
 def list_devices() -> list[DeviceInfo]:

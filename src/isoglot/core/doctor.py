@@ -79,9 +79,8 @@ def _time_product(size: int, dtype: str, device: torch.device, generator: torch.
         a_NN = torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype))
         return _fastest(a_NN, seconds)
     except (RuntimeError, MemoryError) as error:  # torch also reports "out of memory" as a RuntimeError
-        raise DeviceError(
-            f"{device} cannot multiply matrices of {size} × {size} in {dtype}", "remove that size from sizes"
-        ) from error
+        problem = f"{device} cannot multiply matrices of {size} × {size} in {dtype}"
+        raise DeviceError(problem, "remove that size from sizes") from error
 
 
 def _fastest(a_NN: torch.Tensor, seconds: float) -> float:

@@ -13,6 +13,7 @@ errors apart by ``error.code``, one of :data:`CODES`; messages may change.
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -150,18 +151,16 @@ class IsoglotError(Exception):
         column: int | None = None,
     ) -> None:
         super().__init__(problem)
-        self.problem = problem
-        self.remedy = remedy
+        self.problem, self.remedy = problem, remedy
         self.file = None if file is None else str(file)
-        self.line = line
-        self.column = column
+        self.line, self.column = line, column
         if code:
             self.code = code if "." in code or code in CODES else f"{self.code}.{code}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the keyword arguments, which exceptions lose otherwise."""
-        place = {"file": self.file, "line": self.line, "column": self.column}
-        return _rebuilt, (type(self), self.problem, {"code": self.code, "remedy": self.remedy, **place})
+        make = partial(type(self), file=self.file, line=self.line, column=self.column)
+        return make, (self.problem, self.remedy, self.code)
 
     def prefixed(self, place: str, *, file: str | Path | None = None) -> Self:
         """The same error with a place before the problem, such as ``layer 3``, or in a file."""
@@ -227,10 +226,6 @@ class DeviceError(IsoglotError):
     """Device that does not exist or cannot do the work."""
 
     code = "device"
-
-
-def _rebuilt(kind: type[IsoglotError], problem: str, facts: dict[str, Any]) -> IsoglotError:
-    return kind(problem, **facts)
 
 
 def one_line(text: str) -> str:

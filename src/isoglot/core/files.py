@@ -145,9 +145,8 @@ def real_path(path: str | Path) -> Path:
         found.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise StorageError(
-                "the symbolic links form a cycle", "remove the link, or name another path", "link-cycle", file=path
-            ) from error
+            problem = "the symbolic links form a cycle"
+            raise StorageError(problem, "remove the link, or name another path", "link-cycle", file=path) from error
     return found
 
 
@@ -289,9 +288,8 @@ def begin_to_read(path: str | Path) -> None:
 
 
 def _read_twice(path: str | Path) -> InputError:
-    return InputError(
-        "a pipe can be read only once, but this command reads it twice", "save it to a file", "pipe", file=path
-    )
+    problem = "a pipe can be read only once, but this command reads it twice"
+    return InputError(problem, "save it to a file", "pipe", file=path)
 
 
 def read_bytes(path: str | Path, *, sha256: str | None = None) -> bytes:
@@ -322,13 +320,8 @@ def read_text(path: str | Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"byte {data[error.start : error.start + 1].hex()} is not UTF-8",
-            "save the file as UTF-8",
-            "not-utf8",
-            file=path,
-            line=data.count(b"\n", 0, error.start) + 1,
-        ) from error
+        problem, remedy = f"byte {data[error.start : error.start + 1].hex()} is not UTF-8", "save the file as UTF-8"
+        raise InputError(problem, remedy, "not-utf8", file=path, line=data.count(b"\n", 0, error.start) + 1) from error
 
 
 def read_json(path: str | Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
@@ -352,18 +345,11 @@ def parse_json(text: str | bytes, path: str | Path) -> Any:  # noqa: ANN401 - wh
     except RecursionError as error:
         raise InputError("nested too deeply", "flatten it", "malformed-json", file=path) from error
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"malformed JSON: {error.msg}",
-            "correct it there",
-            "malformed-json",
-            file=path,
-            line=error.lineno,
-            column=error.colno,
-        ) from error
+        problem, remedy = f"malformed JSON: {error.msg}", "correct it there"
+        raise InputError(problem, remedy, "malformed-json", file=path, line=error.lineno, column=error.colno) from error
     except ValueError as error:  # not UTF-8, or a number with too many digits for Python
-        raise InputError(
-            f"malformed JSON: {one_line(str(error))}", "correct it there", "malformed-json", file=path
-        ) from error
+        problem = f"malformed JSON: {one_line(str(error))}"
+        raise InputError(problem, "correct it there", "malformed-json", file=path) from error
 
 
 def file_hash(path: str | Path) -> str:
@@ -399,12 +385,9 @@ def check_content(path: str | Path, *, found: str, expected: str, size: int) -> 
         CorruptFileError: The hash differs.
     """
     if found != expected:
-        raise CorruptFileError(
-            f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written",
-            "the file was truncated or altered: create it again or download it again",
-            "hash",
-            file=path,
-        )
+        problem = f"{size:,} bytes with SHA-256 {found[:12]}… where {expected[:12]}… was written"
+        remedy = "the file was truncated or altered: create it again or download it again"
+        raise CorruptFileError(problem, remedy, "hash", file=path)
 
 
 def inside(folder: str | Path, name: str) -> Path:
@@ -418,11 +401,8 @@ def inside(folder: str | Path, name: str) -> Path:
     """
     parts = name.replace("\\", "/").split("/")
     if not name or ".." in parts or "" in parts or "\0" in name or Path(name).is_absolute():
-        raise CorruptFileError(
-            f"the index names {shown(name)}, which is outside its folder",
-            "the folder was altered: create it again or download it again",
-            file=folder,
-        )
+        problem = f"the index names {shown(name)}, which is outside its folder"
+        raise CorruptFileError(problem, "the folder was altered: create it again or download it again", file=folder)
     return Path(folder, *parts)
 
 

@@ -27,9 +27,8 @@ def language_code(text: str) -> str:
 
     if langcodes.tag_is_valid(text):
         return langcodes.standardize_tag(text, macro=True)
-    raise ConfigError(
-        f"{shown(text)} is not a language code", "use a BCP-47 or ISO 639-3 code such as en, de or swh", "language-code"
-    )
+    problem = f"{shown(text)} is not a language code"
+    raise ConfigError(problem, "use a BCP-47 or ISO 639-3 code such as en, de or swh", "language-code")
 
 
 @lru_cache(maxsize=1024)

@@ -91,17 +91,14 @@ def import_part(library: str) -> ModuleType:
 
 F = TypeVar("F", bound="Callable[..., object]")
 
-COMPILED = find_spec("numba") is not None
-"""Whether numba is installed."""
+COMPILED = find_spec("numba") is not None  # whether numba is installed
 
 _SUMS_IN_ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}  # infinities and NaN keep their meaning
 
 
 def compiled(function: F) -> F:
     """Compile a function with numba, with a cache on disk; return it unchanged if numba is missing."""
-    if not COMPILED:
-        return function
-    return cast("F", import_part("numba").njit(cache=True, nogil=True)(function))
+    return cast("F", import_part("numba").njit(cache=True, nogil=True)(function)) if COMPILED else function
 
 
 def compiled_loosely(function: F) -> F:

@@ -47,20 +47,18 @@ def choose_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Pro
 
 
 class SilentProgress:
-    """Reporter that shows nothing."""
+    """Reporter and task that show nothing."""
 
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:
         """Start a task that is not shown."""
-        yield _SilentTask()
+        yield self
 
-
-class _SilentTask:
     def advance(self, amount: int = 1) -> None:
-        pass
+        """Report nothing."""
 
     def note(self, text: str) -> None:
-        pass
+        """Show nothing."""
 
 
 SILENT = SilentProgress()
@@ -70,8 +68,7 @@ def say_nothing(text: str) -> None:
     """Ignore a message: the default of functions with messages for the user."""
 
 
-Say = Callable[[str], None]
-"""Receives messages for the user."""
+Say = Callable[[str], None]  # receives messages for the user
 
 
 class LineProgress:
@@ -84,9 +81,7 @@ class LineProgress:
     """
 
     def __init__(self, stream: TextIO, *, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self.stream = stream
-        self.every = every
-        self.clock = clock
+        self.stream, self.every, self.clock = stream, every, clock
 
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[Task]:

@@ -140,7 +140,7 @@ def end_process(code: int) -> NoReturn:
 
 
 def command_line() -> str:
-    """What the user typed."""
+    """The command line of this process."""
     named = Path(sys.argv[0]).stem in ("isoglot", "__main__")
     return shlex.join(["isoglot", *sys.argv[1:]] if named else sys.argv)
 
@@ -207,7 +207,7 @@ def _facts(path: str | Path) -> dict[str, Any]:
 
 
 class RunFacts(TypedDict, total=False):
-    """What is known of a run before it starts."""
+    """Facts about a run that are known before it starts."""
 
     command: str  # the command line. Default: that of this process
     seed: Required[int]  # the random seed
@@ -347,9 +347,8 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
         raise StorageError("a file is in the way of a folder", "name another folder", "not-a-folder", file=out)
     read = {real_path(path): str(path) for path in inputs}
     if Path.cwd().is_relative_to(target):
-        raise ConfigError(
-            f"{out} is the current folder, which would be replaced", "name a folder inside it", "current-folder"
-        )
+        problem = f"{out} is the current folder, which would be replaced"
+        raise ConfigError(problem, "name a folder inside it", "current-folder")
     files = sorted(path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     record = read_record(target) or {}
     known = record.get("outputs")
@@ -358,21 +357,14 @@ def check_replaceable(out: str | Path, inputs: Iterable[str | Path] = (), writes
         name = path.relative_to(target).as_posix()
         facts = known.get(name) if isinstance(known, dict) else None
         if path in read:
-            raise ConfigError(
-                f"{read[path]} is an input and would be replaced", "name another --out", "would-overwrite"
-            )
+            problem = f"{read[path]} is an input and would be replaced"
+            raise ConfigError(problem, "name another --out", "would-overwrite")
         if name != RECORD and (path.is_symlink() or facts != _facts(path)):
-            raise ConfigError(
-                f"{out} holds {name}, which was changed or was not written by a run",
-                "move it elsewhere, or name another --out",
-                "would-overwrite",
-            )
+            problem = f"{out} holds {name}, which was changed or was not written by a run"
+            raise ConfigError(problem, "move it elsewhere, or name another --out", "would-overwrite")
         if writes is not None and name != RECORD and name.partition(".")[0] not in stems:
-            raise ConfigError(
-                f"{out} holds {name} of an earlier run, which this run does not write",
-                "name another --out",
-                "would-overwrite",
-            )
+            problem = f"{out} holds {name} of an earlier run, which this run does not write"
+            raise ConfigError(problem, "name another --out", "would-overwrite")
 
 
 # --- rewritten folders ---
@@ -394,9 +386,8 @@ def written_together(target: Path, *, stale: Collection[str] = ()) -> Iterator[P
     """
     place = real_path(target)
     if place.is_dir() and Path.cwd().is_relative_to(place):
-        raise ConfigError(
-            f"{target} is the current folder, which would be replaced", "name it from elsewhere", "current-folder"
-        )
+        problem = f"{target} is the current folder, which would be replaced"
+        raise ConfigError(problem, "name it from elsewhere", "current-folder")
     with sole_writer(target), built_aside(place) as scratch:
         try:
             yield scratch

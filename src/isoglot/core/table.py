@@ -24,6 +24,7 @@ no-anchors,0.64,0.61,0.67
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
 import re
 from dataclasses import dataclass
@@ -38,7 +39,6 @@ from isoglot.core.optional import import_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rich.console import RenderableType
 
 Cell = str | int | float | bool | None
 Kind = Literal["text", "integer", "number", "boolean"]
@@ -84,11 +84,8 @@ class Column:
 
     def __post_init__(self) -> None:
         if not _FORMAT.fullmatch(self.format):
-            raise InputError(
-                f"column {shown(self.name)}: {shown(self.format)} is not a number format",
-                remedy="write .1f, +.2f or ,d",
-                code="input.malformed-line",
-            )
+            problem = f"column {shown(self.name)}: {shown(self.format)} is not a number format"
+            raise InputError(problem, "write .1f, +.2f or ,d", "malformed-line")
 
     @property
     def heading(self) -> str:
@@ -123,20 +120,14 @@ class Table:
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(
-                f"two columns have the name {shown(twice)}",
-                remedy="give every column its own name",
-                code="input.duplicate-column",
-            )
+            problem = f"two columns have the name {shown(twice)}"
+            raise InputError(problem, "give every column its own name", "duplicate-column")
         ends = [end for column in self.columns for end in column.interval or ()]
         for name in [*ends, *([] if self.group_by is None else [self.group_by])]:
             self.position(name)
         if any(len(row) != len(names) for row in self.rows):
-            raise InputError(
-                f"a row does not have {len(names)} values",
-                remedy="give a value, or None, for every column",
-                code="input.column-count",
-            )
+            problem = f"a row does not have {len(names)} values"
+            raise InputError(problem, "give a value, or None, for every column", "column-count")
         values = list(zip(*self.rows, strict=True)) or [()] * len(names)
         typed = [_typed(column, cells) for column, cells in zip(self.columns, values, strict=True)]
         object.__setattr__(self, "columns", tuple(column for column, _ in typed))
@@ -215,34 +206,11 @@ class Table:
 
     # --- for people ---
 
-    def __rich__(self) -> RenderableType:
-        return self.rich()
-
-    def _repr_html_(self) -> str:
-        return self.html()
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def rich(self) -> RenderableType:
-        """The table for a terminal."""
-        return rendering.render_rich(self)
-
-    def text(self) -> str:
-        """The table as plain text; a star precedes the best value of a column."""
-        return rendering.render_text(self)
-
-    def html(self) -> str:
-        """The table as an HTML fragment; :data:`isoglot.core.table_rendering.HTML_STYLE` is its style sheet."""
-        return rendering.render_html(self)
-
-    def markdown(self) -> str:
-        """The table as GitHub-flavored Markdown."""
-        return rendering.render_markdown(self)
-
-    def latex(self) -> str:
-        """The table for LaTeX with the package ``booktabs``."""
-        return rendering.render_latex(self)
+    rich = __rich__ = rendering.render_rich
+    text = __str__ = rendering.render_text
+    html = _repr_html_ = rendering.render_html
+    markdown = rendering.render_markdown
+    latex = rendering.render_latex
 
     # --- for programs ---
 
@@ -275,12 +243,8 @@ class Table:
         except IsoglotError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"not a result table: {error}",
-                remedy="name a table that isoglot wrote",
-                code="input.unknown-format",
-                file=file,
-            ) from error
+            problem, remedy = f"not a result table: {error}", "name a table that isoglot wrote"
+            raise InputError(problem, remedy, "unknown-format", file=file) from error
 
     def json(self) -> str:
         """The whole table with its formatting as JSON; :meth:`from_json` reads it."""
@@ -315,8 +279,6 @@ class Table:
         Raises:
             MissingPartError: pyarrow is not installed.
         """
-        import io
-
         arrow, parquet = import_part("pyarrow"), import_part("pyarrow.parquet")
         types = {"text": arrow.string(), "integer": arrow.int64(), "number": arrow.float64(), "boolean": arrow.bool_()}
         schema = arrow.schema(
@@ -336,15 +298,12 @@ class Table:
             InputError: It is not a Parquet file.
             MissingPartError: pyarrow is not installed.
         """
-        import io
-
         arrow, parquet = import_part("pyarrow"), import_part("pyarrow.parquet")
         try:
             found = parquet.read_table(io.BytesIO(data))
         except (arrow.ArrowException, OSError) as error:
-            raise InputError(
-                "not a Parquet file, or a damaged one", remedy="write it again", code="input.unknown-format", file=file
-            ) from error
+            problem = "not a Parquet file, or a damaged one"
+            raise InputError(problem, "write it again", "unknown-format", file=file) from error
         about = (found.schema.metadata or {}).get(_METADATA)
         rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True)) or [()] * found.num_rows
         if about is None:
@@ -360,12 +319,8 @@ class Table:
         """
         ending = Path(path).suffix.lower()
         if ending not in _WRITERS:
-            raise InputError(
-                f"tables cannot be written as {shown(ending)}",
-                remedy=nearest_name(ending, _WRITERS),
-                code="input.unknown-format",
-                file=path,
-            )
+            problem = f"tables cannot be written as {shown(ending)}"
+            raise InputError(problem, nearest_name(ending, _WRITERS), "unknown-format", file=path)
         written = _WRITERS[ending](self)
         write_bytes(path, written if isinstance(written, bytes) else (written.rstrip("\n") + "\n").encode())
 
@@ -379,9 +334,7 @@ class Table:
         """
         names = [column.name for column in self.columns]
         if name not in names:
-            raise InputError(
-                f"the table has no column {shown(name)}", remedy=nearest_name(name, names), code="input.unknown-column"
-            )
+            raise InputError(f"the table has no column {shown(name)}", nearest_name(name, names), "unknown-column")
         return names.index(name)
 
     def _about(self) -> dict[str, Any]:
@@ -430,11 +383,8 @@ def _typed(column: Column, cells: Sequence[Any]) -> tuple[Column, list[Cell]]:
     for cell in plain:
         right = isinstance(cell, bool) if kind == "boolean" else _kind([cell]) in ("integer", kind)
         if cell is not None and not right:
-            raise InputError(
-                f"column {shown(column.name)}: {shown(cell)} is not of the kind {kind!r}",
-                remedy="give the column another kind",
-                code="input.malformed-line",
-            )
+            problem = f"column {shown(column.name)}: {shown(cell)} is not of the kind {kind!r}"
+            raise InputError(problem, "give the column another kind", "malformed-line")
     typed = [float(cell) if kind == "number" and cell is not None else cell for cell in plain]
     return dataclasses.replace(column, kind=kind), typed
 

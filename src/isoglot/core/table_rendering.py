@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from isoglot.core.table import Cell, Column, Table
 
-MISSING = "–"
-"""How a missing value is shown."""
+MISSING = "–"  # how a missing value is shown
 TIES = "Marked: the best of each column, and values whose interval overlaps with that of the best."
 
 HTML_STYLE = """

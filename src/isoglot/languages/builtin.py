@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from isoglot.languages.sentence import Sentence
 
-TEXT_SENTENCES = 2000
-"""Sentences of running text per language, by default."""
+TEXT_SENTENCES = 2000  # sentences of running text per language, by default
 TWIN_TAGS = ("shift", "order", "freq")
 """Private-use tags of twins. Parallel sentences take any other tag, as in ``en-x-two``, for a second name."""
 Builtin = Literal["translations", "paraphrases"]
@@ -53,7 +52,7 @@ def is_builtin(language: str) -> bool:
 
 
 def builtin_languages(known: Sequence[str]) -> tuple[str, ...]:
-    """The built-in languages among those an encoder knows; all of them if it does not say what it knows."""
+    """The built-in languages among those an encoder knows; all of them if its languages are unknown."""
     return tuple(code for code in known if is_builtin(code)) if known else LANGUAGES
 
 
@@ -65,9 +64,8 @@ def twin_tags(language: str) -> tuple[str, ...]:
     """
     tags = tuple(tag for tag in _split_code(language)[1] if tag in TWIN_TAGS)
     if not set(tags) <= set(_PARALLEL_TWINS):
-        raise ConfigError(
-            f"sentences of {language} correspond to none of another language", "name another twin", "other-language"
-        )
+        problem = f"sentences of {language} correspond to none of another language"
+        raise ConfigError(problem, "name another twin", "other-language")
     return tags
 
 
@@ -80,11 +78,9 @@ def _checked(language: str, data: str) -> tuple[str, list[str]]:
     """The built-in language that a language is or is made from, and the tags of the twin."""
     code = language_code(language)
     if not is_builtin(code):
-        raise ConfigError(
-            f"no built-in {data} of {code}",
-            f"give files, or choose from {', '.join(LANGUAGES)} and twins such as en-x-shift",
-            "built-in-language",
-        )
+        problem = f"no built-in {data} of {code}"
+        remedy = f"give files, or choose from {', '.join(LANGUAGES)} and twins such as en-x-shift"
+        raise ConfigError(problem, remedy, "built-in-language")
     return _split_code(code)
 
 
@@ -125,9 +121,8 @@ def builtin_dictionary(source: str, target: str, *, seed: int = 0) -> list[Entry
     shifted = ["shift" in tags, "shift" in other_tags]
     if base != other_base:
         if any(shifted):
-            raise ConfigError(
-                f"there is no built-in dictionary of {codes[0]} and {codes[1]}", "give a file", "built-in-language"
-            )
+            problem = f"there is no built-in dictionary of {codes[0]} and {codes[1]}"
+            raise ConfigError(problem, "give a file", "built-in-language")
         found = dictionary(base, other_base, seed=seed, sentences=_DICTIONARY_SENTENCES)
         return [*found.train, *found.test]
     texts = islice(documents(base, seed=seed), _DICTIONARY_SENTENCES // 5)
@@ -198,17 +193,13 @@ def builtin_rows(languages: Sequence[str], *, kind: Builtin | None = None, seed:
     read = list(zip(bases, tags, strict=True))
     same = next((place for place, each in enumerate(read) if each in read[:place]), None)
     if same is not None and len(codes) > 2:
-        raise ConfigError(
-            f"{languages[read.index(read[same])]} and {languages[same]} are the same language",
-            "name one",
-            "other-language",
-        )
+        problem = f"{languages[read.index(read[same])]} and {languages[same]} are the same language"
+        raise ConfigError(problem, "name one", "other-language")
     if kind is None:
         kind = "translations" if same is None else "paraphrases"
     if kind == "paraphrases" and (len(codes) != 2 or bases[0] != bases[1]):
-        raise ConfigError(
-            f"{' and '.join(languages)} are no paraphrases of each other", "name one language twice", "other-language"
-        )
+        problem = f"{' and '.join(languages)} are no paraphrases of each other"
+        raise ConfigError(problem, "name one language twice", "other-language")
     rows: Iterator[tuple[Sentence, ...]] = (
         paraphrases(bases[0], seed=seed, split="test")
         if kind == "paraphrases"

@@ -101,6 +101,11 @@ class World:
             found.append(concept)
         return found
 
+    def and_below(self, cell: str) -> frozenset[str]:
+        """The names in a cell of a table, and all concepts below them; other names, as ``@LOC``, stay."""
+        named = set(_split(cell))
+        return frozenset(named.union(concept for concept in self.nouns if named.intersection(self.kinds_of(concept))))
+
     def _expand(self, cell: str) -> tuple[str, ...]:
         """Expand general concepts to all concepts below them; ``!boy`` excludes one, and ``@ORG`` is kept."""
         found: dict[str, None] = {}

@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from isoglot.core.rng import derive_seed
 from isoglot.languages.concepts import world
@@ -30,13 +30,12 @@ from isoglot.languages.random_meanings import (
     topic_draw,
     zipf,
 )
+from isoglot.text.formats.nli import LABELS, Label
 
 if TYPE_CHECKING:
     from isoglot.languages.sentence import Sentence
 
 Edit = Callable[[], None]
-Label = Literal["entailment", "neutral", "contradiction"]
-LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
 
 @dataclass(slots=True, frozen=True)

@@ -111,10 +111,7 @@ def export(config: ExportConfig, out: str | Path, *, seed: int = 0, progress: Pr
 
 class _Writer:
     def __init__(self, config: ExportConfig, out: Path, seed: int, progress: Progress) -> None:
-        self.config = config
-        self.out = out
-        self.seed = seed
-        self.progress = progress
+        self.config, self.out, self.seed, self.progress = config, out, seed, progress
         self.register: Register | None = None if config.registers == "both" else config.registers
         self.written: list[Path] = []
 

@@ -126,8 +126,7 @@ class Wording:
 PLAIN = Wording()
 
 
-ROLES = ("agent", "patient", "recipient", "instrument", "goal", "place")
-"""The roles of a clause that are phrases."""
+ROLES = ("agent", "patient", "recipient", "instrument", "goal", "place")  # the roles of a clause that are phrases
 
 
 def nodes(meaning: Meaning) -> list[tuple[str, Clause | Phrase]]:

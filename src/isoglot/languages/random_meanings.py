@@ -155,8 +155,7 @@ PASSING = frozenset(
     ]
 )
 """Temporary properties, which allow adverbs of time."""
-FAR = frozenset({"go", "come", "travel_v", "return", "fly"})
-"""Verbs of motion that may have a named goal."""
+FAR = frozenset({"go", "come", "travel_v", "return", "fly"})  # verbs of motion that may have a named goal
 SAID_ALREADY = {
     "open": ("open", "closed"),
     "close": ("open", "closed"),

@@ -103,11 +103,8 @@ def twin(
         return (_ordered(sentence, order, degree, seed) for sentence in sentences)
     if counts is None:
         if iter(sentences) is sentences:
-            raise ConfigError(
-                "frequency needs to read the sentences twice, and an iterator can be read once",
-                "give a list of sentences, or counts",
-                "not-supported",
-            )
+            problem = "frequency needs to read the sentences twice, and an iterator can be read once"
+            raise ConfigError(problem, "give a list of sentences, or counts", "not-supported")
         counts = Counter(token for sentence in sentences for token in _tokens(sentence))
     return _resampled(sentences, counts, seed)
 
@@ -161,15 +158,11 @@ def _check_options(kind: str, degree: float, order: str, counts: Mapping[str, in
         ("counts", counts is not None, kind == "frequency"),
     ):
         if given and not belongs:
-            raise ConfigError(
-                f"the kind {kind} with order {order} has no {option}",
-                f"leave {option} out, or choose another kind or order",
-                "conflicting-options",
-            )
+            problem = f"the kind {kind} with order {order} has no {option}"
+            raise ConfigError(problem, f"leave {option} out, or choose another kind or order", "conflicting-options")
     if counts and (min(counts.values()) < 0 or not any(counts.values())):
-        raise ConfigError(
-            f"counts go down to {min(counts.values())}", "give counts of 0 or more, not all 0", "invalid-value"
-        )
+        problem = f"counts go down to {min(counts.values())}"
+        raise ConfigError(problem, "give counts of 0 or more, not all 0", "invalid-value")
 
 
 def _tokens(sentence: Sequence[str] | Parsed) -> Sequence[str]:
@@ -235,9 +228,8 @@ def unshift(text: str) -> str:
         else:
             trail = next(codes, 0) if _LEAD <= code < _LEAD + 0xF0 else 0
             if not _TRAIL <= trail < _TRAIL_END:
-                raise InputError(
-                    f"{shown(text)} is not in the private script", "give what shift returned, whole", "malformed-line"
-                )
+                problem = f"{shown(text)} is not in the private script"
+                raise InputError(problem, "give what shift returned, whole", "malformed-line")
             characters.append(chr(0x20000 + (code - _LEAD) * 0x1000 + trail - _TRAIL))
     return "".join(characters)
 
@@ -337,9 +329,8 @@ def _expected_inversions(size: int, decay: float) -> float:
 def _linearize(sentence: Sequence[str] | Parsed, size: int, order: Order) -> list[int]:
     """The first ``size`` positions in the order of their tree, each with its dependents around it."""
     if not isinstance(sentence, Parsed):
-        raise ConfigError(
-            f"the order {order} needs trees", "give Parsed(tokens, heads, tags) for each sentence", "not-supported"
-        )
+        problem = f"the order {order} needs trees"
+        raise ConfigError(problem, "give Parsed(tokens, heads, tags) for each sentence", "not-supported")
     if order == "verb-last" and len(sentence.tags) != len(sentence.tokens):
         raise ConfigError(
             f"the order verb-last needs a tag for each of {len(sentence.tokens)} tokens and has {len(sentence.tags)}",
@@ -373,11 +364,9 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
     """
     heads = sentence.heads
     if len(heads) != len(sentence.tokens) or not all(0 <= head <= len(heads) for head in heads):
-        raise InputError(
-            f"the heads {shown(list(heads))} of {len(sentence.tokens)} tokens",
-            "give each token the position of its head, from 1, or 0 for the root",
-            "malformed-tree",
-        )
+        problem = f"the heads {shown(list(heads))} of {len(sentence.tokens)} tokens"
+        remedy = "give each token the position of its head, from 1, or 0 for the root"
+        raise InputError(problem, remedy, "malformed-tree")
     dependents: list[list[int]] = [[] for _ in range(size + 1)]
     for position in range(1, size + 1):
         head = heads[position - 1]
@@ -392,11 +381,8 @@ def _dependents(sentence: Parsed, size: int) -> list[list[int]]:
     for position in reached:  # grows while iterating
         reached.extend(dependents[position])
     if len(reached) != size:
-        raise InputError(
-            f"the heads {shown(list(heads))} have a cycle",
-            "attach every token to the root, directly or indirectly",
-            "malformed-tree",
-        )
+        problem = f"the heads {shown(list(heads))} have a cycle"
+        raise InputError(problem, "attach every token to the root, directly or indirectly", "malformed-tree")
     return dependents
 
 
@@ -413,9 +399,8 @@ def _resampled(sentences: Iterable[Sequence[str] | Parsed], counts: Mapping[str,
     for sentence in sentences:
         size = len(_tokens(sentence))
         if size and not words:
-            raise ConfigError(
-                "there are no counts to draw tokens from", "leave counts out, or give some", "missing-data"
-            )
+            problem = "there are no counts to draw tokens from"
+            raise ConfigError(problem, "leave counts out, or give some", "missing-data")
         draws_T = stream.integers(bounds_V[-1], size=size) if size else ()
         yield Twin([words[i] for i in np.searchsorted(bounds_V, draws_T, side="right")], [])
 

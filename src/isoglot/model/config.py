@@ -37,10 +37,8 @@ from isoglot.core.language_codes import language_code
 # --- sharing plan ---
 
 
-PLAN_PARTS = ("emb", "pos", "transform", "softmax")
-"""The parts besides the layers."""
-SEPARATE_EMBEDDINGS = frozenset({"emb", "pos", "softmax"})
-"""The private parts of the first paper's "Sep Emb"."""
+PLAN_PARTS = ("emb", "pos", "transform", "softmax")  # the parts besides the layers
+SEPARATE_EMBEDDINGS = frozenset({"emb", "pos", "softmax"})  # the private parts of the first paper's "Sep Emb"
 PLAN_NAMES = ("default", "sep-emb", "sep-l1-3", "sep-l1-6", "sep-emb+l1-3", "sep-emb+l1-6")
 """The arms of the first paper; ``sep-l2-4`` and the like are valid too."""
 
@@ -83,9 +81,8 @@ class SharingPlan:
                 top = last if depth is None else depth
                 if not 1 <= first <= last <= top:
                     there = "from 1" if depth is None else f"1 to {depth}"
-                    raise ConfigError(
-                        f"plan {shown(text)}: no layers {item}", f"layers count {there}", "malformed-option"
-                    )
+                    problem = f"plan {shown(text)}: no layers {item}"
+                    raise ConfigError(problem, f"layers count {there}", "malformed-option")
                 layers.update(range(first, last + 1))
             elif named and item == "emb":
                 private |= SEPARATE_EMBEDDINGS
@@ -93,9 +90,8 @@ class SharingPlan:
                 private.add(item)
             else:
                 near = nearest_name(written, PLAN_NAMES) if named else nearest_name(item, PLAN_PARTS)
-                raise ConfigError(
-                    f"plan {shown(text)}: unknown part {shown(item)}; {near}", _REMEDY, "malformed-option"
-                )
+                problem = f"plan {shown(text)}: unknown part {shown(item)}; {near}"
+                raise ConfigError(problem, _REMEDY, "malformed-option")
         return cls(frozenset(private), frozenset(layers))
 
     @property
@@ -244,14 +240,7 @@ def is_separate(sharing: SharingPlan, language_embeddings: str) -> bool:
 
 
 PRESETS: dict[Preset, dict[str, Any]] = {
-    "paper": {
-        "norm": "post",
-        "positions": "learned",
-        "mlp": "gelu",
-        "bias": "all",
-        "dropout": 0.1,
-        "norm_eps": 1e-12,
-    },
+    "paper": {"norm": "post", "positions": "learned", "mlp": "gelu", "bias": "all", "dropout": 0.1, "norm_eps": 1e-12},
     "modern": {"norm": "pre", "positions": "rotary", "mlp": "geglu", "bias": "none", "dropout": 0.0, "norm_eps": 1e-5},
 }
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeGuard
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -35,8 +36,6 @@ from isoglot.text.provenance import Provenance, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
-
-    import numpy as np
 
     from isoglot.model.config import EncoderConfig
     from isoglot.vocab import Vocabulary
@@ -68,6 +67,9 @@ class Encoder(EncoderLike, nn.Module):
 
     is_thread_safe = is_capturable = True
     config: EncoderConfig
+    hidden_size: int
+    depth: int
+    max_length: int
     provenance: Provenance
 
     def __init__(
@@ -80,14 +82,13 @@ class Encoder(EncoderLike, nn.Module):
     ) -> None:
         super().__init__()
         if vocabulary is not None and len(vocabulary) != config.vocabulary_size:
-            raise ConfigError(
-                f"an encoder for {config.vocabulary_size:,} subwords with a vocabulary of {len(vocabulary):,}",
-                "use the vocabulary it was made for",
-                "other-size",
-            )
+            problem = f"an encoder for {config.vocabulary_size:,} subwords with a vocabulary of {len(vocabulary):,}"
+            raise ConfigError(problem, "use the vocabulary it was made for", "other-size")
         plan = config.sharing
-        self.config = config
-        self._vocabulary = vocabulary
+        self.hidden_size, self.depth, self.max_length = config.hidden_size, config.layers, config.max_length
+        self.has_head, self.has_private_parts = config.softmax != "none", not plan.is_default
+        self.languages = config.languages
+        self.config, self._vocabulary = config, vocabulary
         self._edits = Edits()
         self.provenance = unknown("an encoder without a record")
         self.members = nn.ModuleDict()
@@ -132,36 +133,6 @@ class Encoder(EncoderLike, nn.Module):
     def has_vocabulary(self) -> bool:
         """Whether it was built with a vocabulary."""
         return self._vocabulary is not None
-
-    @property
-    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The languages it was built for; empty: any."""
-        return self.config.languages
-
-    @property
-    def has_head(self) -> bool:  # type: ignore[override]
-        """Whether there is a language modeling head."""
-        return self.config.softmax != "none"
-
-    @property
-    def has_private_parts(self) -> bool:  # type: ignore[override]
-        """Whether each language has parts or layers of its own."""
-        return not self.config.sharing.is_default
-
-    @property
-    def hidden_size(self) -> int:
-        """Dimensions of the hidden states."""
-        return self.config.hidden_size
-
-    @property
-    def depth(self) -> int:
-        """Number of layers."""
-        return self.config.layers
-
-    @property
-    def max_length(self) -> int:
-        """Maximum number of input tokens, special tokens included."""
-        return self.config.max_length
 
     @property
     def device(self) -> torch.device:
@@ -226,8 +197,6 @@ class Encoder(EncoderLike, nn.Module):
 
     def token_table(self, language: str | None = None) -> TokenTable:
         """Return the token embeddings, of one language where each has its own."""
-        import numpy as np
-
         code, size = _code(language), self.config.vocabulary_size
         weight_RD = self.embedding.tokens.of(code).weight.detach()
         if not self.config.sharing.is_private("emb"):
@@ -247,7 +216,7 @@ class Encoder(EncoderLike, nn.Module):
         return not name.startswith("head.")
 
     def check_language(self, code: str) -> None:
-        """Refuse a language without a part where each language has its own.
+        """Check that the encoder has the parts of a language, if parts are private.
 
         Raises:
             ConfigError: The encoder lacks the language.
@@ -412,13 +381,10 @@ def _members(
     config: EncoderConfig, vocabulary: Vocabulary | None, members: Mapping[str, np.ndarray] | None
 ) -> dict[str, Members]:
     """The ids of each language as tensors, always with ``[UNK]``."""
-    import numpy as np
-
     if members is None:
         if vocabulary is None:
-            raise ConfigError(
-                "private embeddings or softmaxes need the ids of each language", "pass the vocabulary", "missing-data"
-            )
+            problem = "private embeddings or softmaxes need the ids of each language"
+            raise ConfigError(problem, "pass the vocabulary", "missing-data")
         members = {code: vocabulary.ids_of(code) for code in config.languages}
     found = {}
     for code in config.languages:

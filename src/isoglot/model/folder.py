@@ -89,10 +89,10 @@ def save_encoder(
     data = save(weights) if form == "whole" else pack(weights, step=STEP if step is None else step)
     stored = _FORMS[form]
     vocabulary = encoder.vocabulary if encoder.has_vocabulary else None
-    told: dict[str, Any] = dict(about or {})
+    details: dict[str, Any] = dict(about or {})
     compression: Compression = "none" if form == "whole" else "zstd"
     if form == "packed":
-        told = without_folders(told)
+        details = without_folders(details)
         if vocabulary is not None:
             vocabulary = copy(vocabulary)
             kept = {"provenance": vocabulary.provenance.facts()}  # words such as /etc are no paths
@@ -110,7 +110,7 @@ def save_encoder(
             "vocabulary": None if vocabulary is None else vocabulary.hash,
             "files": {stored: file_hash(target / stored)},
             "provenance": record_hash,
-            "about": told,
+            "about": details,
         }
         files += [record, write_index(target / INDEX, "an encoder", FORMAT, index)]
     return [Path(folder) / path.relative_to(target) for path in files]
@@ -185,12 +185,8 @@ def read_index(folder: str | Path) -> dict[str, Any]:
     index = read_index_file(path, keys, version=FORMAT, what="an encoder", remedy="make it with isoglot pretrain")
     form = index.get("form", "whole")
     if not isinstance(form, str) or form not in _FORMS:
-        raise InputError(
-            f"an encoder of the unknown form {shown(form)}: a newer version wrote it",
-            "install the newest isoglot",
-            "unknown-format",
-            file=path,
-        )
+        problem = f"an encoder of the unknown form {shown(form)}: a newer version wrote it"
+        raise InputError(problem, "install the newest isoglot", "unknown-format", file=path)
     return index
 
 

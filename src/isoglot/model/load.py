@@ -18,19 +18,15 @@ if TYPE_CHECKING:
     from isoglot.model.hf.hooked import HookedEncoder
     from isoglot.model.protocol import EncoderLike
 
-EMBEDDED = "isoglot-mini"
-"""The bundled encoder: English, French, German, Russian and Chinese."""
-EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)
-"""Its folder, in packed form, if this installation has it."""
+EMBEDDED = "isoglot-mini"  # the bundled encoder: English, French, German, Russian and Chinese
+EMBEDDED_FOLDER = Path(__file__).with_name(EMBEDDED)  # its folder, in packed form, if this installation has it
 _AGAIN = "install isoglot again"
 
-Weights = Literal["best", "last"]
-"""Weights of a training run: those with the lowest dev perplexity, or the final ones."""
+Weights = Literal["best", "last"]  # weights of a training run: those with the lowest dev perplexity, or the final ones
+# Names of folders in a run.
 BEST: Weights = "best"
 LAST: Weights = "last"
-"""Names of folders in a run."""
-RUN = "pretrain.json"
-"""The file that identifies the folder of a training run."""
+RUN = "pretrain.json"  # the file that identifies the folder of a training run
 
 
 @dataclass(frozen=True)
@@ -68,12 +64,8 @@ def run_weights(source: str | Path, weights: Weights = BEST) -> RunWeights | Non
         return None
     if not (path / LAST / INDEX).exists():
         saved = f", or name the best weights so far: {path / BEST}" if (path / BEST / INDEX).exists() else ""
-        raise StorageError(
-            "the training run has not finished",
-            f"finish it with isoglot pretrain --resume{saved}",
-            "unfinished",
-            file=source,
-        )
+        problem = "the training run has not finished"
+        raise StorageError(problem, f"finish it with isoglot pretrain --resume{saved}", "unfinished", file=source)
     only = not (path / BEST / INDEX).exists()
     chosen = LAST if only else weights
     about = read_about(path / chosen)
@@ -151,9 +143,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     if str(source) == EMBEDDED and not path.exists():
         raise ConfigError(f"{EMBEDDED} is not bundled with this installation", WAYS, "not-supported")
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
-        raise StorageError(
-            f"no encoder in this folder: neither {INDEX} nor config.json", WAYS, "model-not-found", file=source
-        )
+        problem = f"no encoder in this folder: neither {INDEX} nor config.json"
+        raise StorageError(problem, WAYS, "model-not-found", file=source)
     if not path.is_dir() and (path.exists() or path.is_absolute() or str(source).startswith((".", "~"))):
         problem = "a file, where an encoder is a folder" if path.exists() else "no such folder"
         raise StorageError(problem, f"check the path, or {WAYS}", "model-not-found", file=source)
@@ -172,14 +163,11 @@ def load_native_encoder(source: str | Path, *, device: str = "auto", weights: We
     if is_native(encoder):
         return encoder
     if not encoder.depth:
-        raise ConfigError(
-            f"{source} holds static vectors, which cannot be exported as an encoder",
-            f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec",
-            "not-supported",
-        )
-    raise ConfigError(
-        f"{source} is a Hugging Face model without a counterpart in isoglot", "copy its folder instead", "not-supported"
-    )
+        problem = f"{source} holds static vectors, which cannot be exported as an encoder"
+        remedy = f"write a .vec file: isoglot static vectors {source} --words FILE --lang LANG --out FILE.vec"
+        raise ConfigError(problem, remedy, "not-supported")
+    problem = f"{source} is a Hugging Face model without a counterpart in isoglot"
+    raise ConfigError(problem, "copy its folder instead", "not-supported")
 
 
 def _from_hf(source: str | Path) -> Encoder | HookedEncoder:

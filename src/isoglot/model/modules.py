@@ -182,11 +182,8 @@ class PerLanguage(nn.ModuleDict, Generic[PartT]):
         if SHARED in self:
             return cast("PartT", self[SHARED])
         if language is None:
-            raise ConfigError(
-                "the encoder has private parts, and no language is named",
-                f"choose one of {', '.join(self)}: --lang {next(iter(self))}",
-                "missing-option",
-            )
+            problem = "the encoder has private parts, and no language is named"
+            raise ConfigError(problem, f"choose one of {', '.join(self)}: --lang {next(iter(self))}", "missing-option")
         check_name("language of the encoder", language, self, "unknown-language")
         return cast("PartT", self[language])
 
@@ -263,11 +260,8 @@ class Embedding(nn.Module):
             ConfigError: The rows are too long, or the encoder lacks the language.
         """
         if ids_BT.shape[1] > self.config.max_length:
-            raise ConfigError(
-                f"{ids_BT.shape[1]} tokens exceed the encoder's maximum of {self.config.max_length}",
-                "truncate the input",
-                "invalid-value",
-            )
+            problem = f"{ids_BT.shape[1]} tokens exceed the encoder's maximum of {self.config.max_length}"
+            raise ConfigError(problem, "truncate the input", "invalid-value")
         table, given_BT = self.tokens.of(language), ids_BT
         if SHARED not in self.tokens:
             ids_BT = self.members[language or ""].row_V[ids_BT]
@@ -293,11 +287,8 @@ class Embedding(nn.Module):
             ConfigError: The encoder lacks the language.
         """
         if self.languages is None or language is None or language not in self.languages:
-            raise ConfigError(
-                f"the encoder has no language embedding of {language!r}",
-                f"choose one of {', '.join(self.config.languages)}",
-                "unknown-language",
-            )
+            problem = f"the encoder has no language embedding of {language!r}"
+            raise ConfigError(problem, f"choose one of {', '.join(self.config.languages)}", "unknown-language")
         own: torch.Tensor = self.languages[language]
         return own
 
@@ -305,8 +296,7 @@ class Embedding(nn.Module):
 # --- masked language modeling head ---
 
 
-ABSENT = -1e9
-"""Logit of an id that a private softmax does not have."""
+ABSENT = -1e9  # logit of an id that a private softmax does not have
 _IMPROBABLE = -3e4  # a logit whose exponential is 0 in every number format
 _ALIGNMENT = 64
 _POSITIONS = 512  # decoded at a time
@@ -461,8 +451,5 @@ def no_head(why: str = "its weights came without one") -> ConfigError:
     Args:
         why: The reason.
     """
-    return ConfigError(
-        f"the encoder has no language modeling head: {why}",
-        "use one that was saved with its head for masked language modeling",
-        "not-supported",
-    )
+    problem = f"the encoder has no language modeling head: {why}"
+    return ConfigError(problem, "use one that was saved with its head for masked language modeling", "not-supported")

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
 from isoglot.core.artifact import compressed, expanded
 from isoglot.core.errors import ConfigError, CorruptFileError, InputError
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-STEP = 1 / 10
-"""Quantization step of a row as a share of its root mean square, before rounding to a power of two."""
+STEP = 1 / 10  # quantization step of a row as a share of its root mean square, before rounding to a power of two
 FINER = {"embedding.tokens.": 1.25, "attention.qkv.": 0.3, "attention.out.": 0.6, "mlp.up.": 0.5}
 """Factor on the step of a part: errors in token embeddings matter least, those in the attention projection most
 (docs/PRETRAINING.md)."""
@@ -57,7 +58,7 @@ def quantize(matrix_RD: np.ndarray, step: float = STEP) -> tuple[np.ndarray, np.
         InputError: An entry is not finite, or beyond 2 ** 127.
     """
     _check_step(step)
-    with np.errstate(over="ignore"):  # what overflows float32 becomes infinite and is refused
+    with np.errstate(over="ignore"):  # what overflows float32 becomes infinite and is rejected
         exact_RD = matrix_RD.astype(np.float32).astype(np.float64)
     if not (np.abs(exact_RD) <= _TOO_LARGE).all():
         raise InputError(f"the matrix {_NOT_FINITE}", _REMEDY, "not-finite")
@@ -95,7 +96,7 @@ def _even(numbers_RD: np.ndarray) -> np.ndarray:
 
 
 def restore(numbers_RD: torch.Tensor, exponents_R: torch.Tensor) -> torch.Tensor:
-    """The matrix that :func:`quantize` made numbers of, float32."""
+    """The matrix (float32) of the numbers and exponents that :func:`quantize` returned."""
     steps_R = torch.ldexp(torch.ones(len(exponents_R)), exponents_R.int())
     return numbers_RD.float().mul_(steps_R[:, None])
 
@@ -112,8 +113,6 @@ def pack(weights: Mapping[str, torch.Tensor], *, step: float = STEP, finer: Mapp
         ConfigError: The step is not between 0 and 1.
         InputError: A weight is not finite, or beyond 2 ** 127.
     """
-    from safetensors.torch import save
-
     _check_step(step)
     tensors: dict[str, torch.Tensor] = {}
     for name, given in weights.items():
@@ -134,11 +133,8 @@ def unpack(data: bytes, path: str | Path = "") -> dict[str, torch.Tensor]:
     """Unpack weights that :func:`pack` packed; ``path`` is for messages.
 
     Raises:
-        CorruptFileError: The data are damaged or something else.
+        CorruptFileError: The data are damaged or not packed weights.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
     try:
         tensors = load(expanded(data, path))
         weights = {}

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import torch
 
 from isoglot.core.errors import ConfigError, check_range
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from isoglot.model.config import EncoderConfig
     from isoglot.model.hf.sentence_transformers import SentenceHead
     from isoglot.text.provenance import Provenance
@@ -146,7 +145,7 @@ class EncoderLike:
         """Return an encoder of the same architecture with random weights.
 
         Raises:
-            ConfigError: It cannot be built anew.
+            ConfigError: It cannot be rebuilt.
         """
         problem = f"no untrained encoder can be made like a {type(self).__name__}"
         raise _unsupported(problem, "give one that load_encoder opens, or make the untrained one yourself")
@@ -209,16 +208,13 @@ def changed(change: Change, hidden_BTD: torch.Tensor, ids_BT: torch.Tensor) -> t
     """
     found_BTD = change(hidden_BTD, ids_BT)
     if found_BTD.shape != hidden_BTD.shape:
-        raise ConfigError(
-            f"an edit returns shape {tuple(found_BTD.shape)} for {tuple(hidden_BTD.shape)}",
-            "keep the shape",
-            "other-size",
-        )
+        problem = f"an edit returns shape {tuple(found_BTD.shape)} for {tuple(hidden_BTD.shape)}"
+        raise ConfigError(problem, "keep the shape", "other-size")
     return found_BTD
 
 
 def check_layer(layer: int, depth: int) -> None:
-    """Refuse a layer that does not exist.
+    """Check that a layer exists.
 
     Raises:
         ConfigError: With the range of layers.
@@ -335,8 +331,6 @@ def batch_of_ids(vocabulary: Vocabulary, sentences: Sequence[Sequence[int]], *, 
     Raises:
         ConfigError: There is no sentence, or the length leaves no room for a token.
     """
-    import numpy as np
-
     if not sentences:
         raise ConfigError("a batch needs at least one sentence", "give at least one", "missing-data")
     layout = vocabulary.layout
@@ -371,7 +365,7 @@ def in_second_text(ids_BT: torch.Tensor, separator_id: int, pad_id: int) -> torc
 
 
 def check_room(vocabulary: Vocabulary, length: int) -> None:
-    """Refuse a length that leaves no room for a token beside the special tokens.
+    """Check that a length leaves room for a token beside the special tokens.
 
     Raises:
         ConfigError: The length is too small.
@@ -387,8 +381,6 @@ def first_places(vocabulary: Vocabulary, sizes_B: np.ndarray, width: int) -> np.
         sizes_B: Tokens of each row, without special tokens.
         width: Columns of the batch.
     """
-    import numpy as np
-
     layout = vocabulary.layout
     padding_B = width - layout.size - sizes_B if vocabulary.padding_side == "left" else np.zeros_like(sizes_B)
     return padding_B + len(layout.before)

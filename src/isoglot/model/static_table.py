@@ -15,7 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from safetensors.torch import load, save
 from torch import nn
 
 from isoglot.core.artifact import read_index_file, write_index
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 INDEX = "static.json"
 VECTORS = "static.safetensors"
 FORMAT = 1
-_LENGTH = 2**20  # there are no positions to run out of
 
 
 class TableEncoder(EncoderLike, nn.Module):
@@ -50,6 +51,10 @@ class TableEncoder(EncoderLike, nn.Module):
 
     weight: torch.Tensor
     known: torch.Tensor
+    depth = 0
+    max_length = 2**20  # there are no positions to run out of
+    hidden_size: int
+    vocabulary: Vocabulary
     provenance: Provenance
 
     def __init__(
@@ -61,37 +66,14 @@ class TableEncoder(EncoderLike, nn.Module):
     ) -> None:
         super().__init__()
         if vectors_VD.shape[:1] != known_V.shape or len(known_V) != len(vocabulary):
-            raise ConfigError(
-                f"vectors of shape {tuple(vectors_VD.shape)} for a vocabulary of {len(vocabulary):,}",
-                "give a vector for every id",
-                "other-size",
-            )
+            problem = f"vectors of shape {tuple(vectors_VD.shape)} for a vocabulary of {len(vocabulary):,}"
+            raise ConfigError(problem, "give a vector for every id", "other-size")
         self.register_buffer("weight", vectors_VD * known_V[:, None])
         self.register_buffer("known", known_V)
         self.about = dict(about or {})
         self.provenance = unknown("vectors without a record")
-        self._vocabulary = vocabulary
+        self.vocabulary, self.hidden_size = vocabulary, vectors_VD.shape[1]
         self._edits = Edits()
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of its ids."""
-        return self._vocabulary
-
-    @property
-    def hidden_size(self) -> int:
-        """Dimensions of the vectors."""
-        return self.weight.shape[1]
-
-    @property
-    def depth(self) -> int:
-        """Number of layers: 0."""
-        return 0
-
-    @property
-    def max_length(self) -> int:
-        """Maximum number of input tokens."""
-        return _LENGTH
 
     @property
     def device(self) -> torch.device:
@@ -134,8 +116,6 @@ class TableEncoder(EncoderLike, nn.Module):
 
     def token_table(self, language: str | None = None) -> TokenTable:
         """Return the vectors; ids without one have row -1."""
-        import numpy as np
-
         known_V = self.known.cpu().numpy()
         return TokenTable(self.weight, np.where(known_V, np.arange(len(known_V)), -1))
 
@@ -152,8 +132,6 @@ def save_table(table: TableEncoder, folder: str | Path) -> list[Path]:
         InputError: A vector is not finite.
         StorageError: The folder cannot be written to.
     """
-    from safetensors.torch import save
-
     if not torch.isfinite(table.weight).all():
         raise InputError("the vectors are not finite", "train them again with a lower learning rate", "not-finite")
     tensors = {"vectors": table.weight.cpu().contiguous(), "known": table.known.to(torch.uint8).cpu().contiguous()}
@@ -183,8 +161,6 @@ def open_table(folder: str | Path) -> TableEncoder:
         InputError: ``static.json`` is not isoglot's.
         StorageError: A file is missing.
     """
-    from safetensors.torch import load
-
     folder = Path(folder)
     keys = {"vocabulary": str, "files": {VECTORS: str}, "provenance": str, "about": dict}
     again = "make them with isoglot static train"

@@ -95,7 +95,7 @@ class LanguageSampler:
             raise ConfigError("no language to sample from", "name the shards of at least one", "missing-data")
         for language, count in text.items():
             if count < 1:
-                raise ConfigError(f"{language!r} has no text", "leave it out or build its shards anew", "missing-data")
+                raise ConfigError(f"{language!r} has no text", "leave it out or build its shards again", "missing-data")
         self.config = config or SamplingConfig()
         self.seed = seed
         total = sum(text.values())
@@ -141,11 +141,8 @@ class LanguageSampler:
             ConfigError: The checkpoint is of a run with other languages.
         """
         if state.keys() != self.rows.keys():
-            raise ConfigError(
-                f"the checkpoint has the languages {', '.join(sorted(state))}, the run {', '.join(self.rows)}",
-                "resume with the shards the run was started with",
-                "other-settings",
-            )
+            problem = f"the checkpoint has the languages {', '.join(sorted(state))}, the run {', '.join(self.rows)}"
+            raise ConfigError(problem, "resume with the shards the run was started with", "other-settings")
         self.rows = {language: int(state[language]) for language in self.rows}
 
 
@@ -154,10 +151,8 @@ class LanguageSampler:
 
 RowsT = TypeVar("RowsT", Masked, PairRows)
 
-PAIRS = "pairs"
-"""Stands for the language of a step on translation pairs."""
-PAIR_LENGTHS = (0.5, 0.75)
-"""Lengths of shorter rows of pairs, as shares of the full length."""
+PAIRS = "pairs"  # the language of a step on translation pairs
+PAIR_LENGTHS = (0.5, 0.75)  # lengths of shorter rows of pairs, as shares of the full length
 
 
 class PairsConfig(Config):
@@ -251,11 +246,9 @@ class Batches:
         for count in config.batch.sizes:
             parts = config.batch.gradient_accumulation
             if not count or count % (world.size * parts):
-                raise ConfigError(
-                    f"{count} rows cannot be divided by {world.size} processes times {parts} accumulation parts",
-                    "set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else ""),
-                    "invalid-value",
-                )
+                problem = f"{count} rows cannot be divided by {world.size} processes times {parts} accumulation parts"
+                remedy = "set batch.size to a multiple of both together" + (" and of 4" if config.batch.ramp else "")
+                raise ConfigError(problem, remedy, "invalid-value")
         self.config, self.world, self.length = config, world, length
         self.separate = config.model.is_separate
         self.layout = vocabulary.layout
@@ -362,11 +355,9 @@ class Batches:
         if not rows:
             return
         if not isinstance(rows, dict) or rows.keys() != self.pair_rows.keys():
-            raise ConfigError(
-                f"the checkpoint counts rows of pairs as {rows}, not by the lengths {', '.join(self.pair_rows)}",
-                "resume with the version that wrote it, or start again with another --out",
-                "other-settings",
-            )
+            problem = f"the checkpoint counts rows of pairs as {rows}, not by the lengths {', '.join(self.pair_rows)}"
+            remedy = "resume with the version that wrote it, or start again with another --out"
+            raise ConfigError(problem, remedy, "other-settings")
         self.pair_rows = dict(rows)
 
     def _switchers(
@@ -378,21 +369,15 @@ class Batches:
         """A switcher for each language in a dictionary."""
         if not dictionaries:
             if self.config.code_switching.dictionaries == "required":
-                raise ConfigError(
-                    "the recipe needs a dictionary for code-switching",
-                    "pass --dictionary en-fr=FILE, or use another recipe",
-                    "missing-data",
-                )
+                problem = "the recipe needs a dictionary for code-switching"
+                raise ConfigError(problem, "pass --dictionary en-fr=FILE, or use another recipe", "missing-data")
             return {}
         check_switching(self.config.sharing)
         settings, text = self.config.code_switching, self.length - self.layout.size
         known = {code for pair in dictionaries for code in pair}
         for code in sorted(known - set(shards)):
-            raise ConfigError(
-                f"a dictionary has {code}, but there are no shards of it",
-                f"leave it out, or add --shards {code}=…",
-                "other-language",
-            )
+            problem = f"a dictionary has {code}, but there are no shards of it"
+            raise ConfigError(problem, f"leave it out, or add --shards {code}=…", "other-language")
         tables = build_switch_tables(dictionaries, vocabulary, [code for code in shards if code in known])
         return {
             code: DeviceSwitcher(

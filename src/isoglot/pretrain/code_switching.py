@@ -48,10 +48,8 @@ from isoglot.pretrain.counter_rng import LARGEST, draws, entry, high, step_key, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RATE_BITS = 40
-"""Bits of a draw that are compared with the rate."""
-CAP_BITS = 24
-"""The cap is a multiple of ``2**-CAP_BITS``."""
+RATE_BITS = 40  # bits of a draw that are compared with the rate
+CAP_BITS = 24  # the cap is a multiple of ``2**-CAP_BITS``
 _PLACE_BITS = 20  # words with equal draws are ordered by their position
 _BASE = 0xD1342543DE82EF95  # odd, so that its powers have inverses modulo 2**64
 
@@ -60,7 +58,7 @@ class CodeSwitchingConfig(Config):
     """Settings of code-switching in pretraining."""
 
     dictionaries: Literal["optional", "required"] = "optional"
-    """whether a run without a dictionary is refused, for recipes that need one"""
+    """whether a run without a dictionary is rejected, for recipes that need one"""
     rate: float = Field(0.3, ge=0, le=1)
     """probability that a word with an entry is replaced"""
     cap: float = Field(0.15, ge=0, le=1)

@@ -60,10 +60,8 @@ OPENS, WORD, LETTER, DIGIT, HYPHEN, POINT, BARE, ALONE = (1 << bit for bit in ra
 """Traits of a subword: it has the mark; it consists of letters or digits; it ends in a letter; in a digit; it joins
 letters on both sides; it joins digits; it is the mark alone; it consists of letters of a script without blanks, in text
 without blanks (then it has no other trait, except perhaps the mark)."""
-LONGEST = 4
-"""Maximum subwords of a word in text without blanks."""
-STEP_BITS = 32
-"""A translation's probability is a multiple of ``2**-STEP_BITS``."""
+LONGEST = 4  # maximum subwords of a word in text without blanks
+STEP_BITS = 32  # a translation's probability is a multiple of ``2**-STEP_BITS``
 
 
 class Option(NamedTuple):
@@ -145,14 +143,11 @@ def build_switch_tables(
 
     Raises:
         ConfigError: The vocabulary is an external tokenizer or lacks a language, no dictionary has a language, none of
-            its words is a word as ids, or the rule refuses a dictionary.
+            its words is a word as ids, or the rule rejects a dictionary.
     """
     if vocabulary.mode == "given":
-        raise ConfigError(
-            "code-switching does not support external tokenizers, which do not show where words begin",
-            "train a vocabulary, or use isoglot text switch on the text",
-            "not-supported",
-        )
+        problem = "code-switching does not support external tokenizers, which do not show where words begin"
+        raise ConfigError(problem, "train a vocabulary, or use isoglot text switch on the text", "not-supported")
     entries = {
         pair: [one for one in found if one.source.strip() and one.target.strip()]
         for pair, found in dictionaries.items()
@@ -182,11 +177,8 @@ def _table(rule: CodeSwitchingRule, pieces: _Pieces, code: str) -> SwitchTable:
                 written = (ids[one.language][one.written][marked[one.language] and opens] for one in candidates)
                 table.setdefault(key, _options(candidates, written))
     if not table:
-        raise ConfigError(
-            f"no word of the {code} dictionaries is a word in this vocabulary",
-            "is it a dictionary of words?",
-            "missing-data",
-        )
+        problem = f"no word of the {code} dictionaries is a word in this vocabulary"
+        raise ConfigError(problem, "is it a dictionary of words?", "missing-data")
     left_out = tuple(word for word, candidates in words.items() if candidates and word not in found)
     if marked[code]:
         return SwitchTable(code, traits, table, left_out)
@@ -307,18 +299,15 @@ def _traits(piece: str, joins: Mapping[str, int]) -> int:
 
 
 def check_switching(plan: SharingPlan) -> None:
-    """Refuse code-switching if token embeddings or softmax are private: a foreign word would have no vector.
+    """Check that token embeddings and softmax are shared: otherwise a foreign word would have no vector.
 
     Raises:
         ConfigError: They are private.
     """
     private = [part for part in ("emb", "softmax") if plan.is_private(part)]
     if private:
-        raise ConfigError(
-            f"code-switching needs shared embeddings and softmax, and {' and '.join(private)} are private",
-            "share them (plan default or sep-l1-3, say), or pass no dictionary",
-            "not-supported",
-        )
+        problem = f"code-switching needs shared embeddings and softmax, and {' and '.join(private)} are private"
+        raise ConfigError(problem, "share them (plan default or sep-l1-3, say), or pass no dictionary", "not-supported")
 
 
 def dictionaries_record(

@@ -146,7 +146,7 @@ class BatchConfig(Config):
 
 
 class RequiresConfig(Config):
-    """Vocabulary, sharing plan and text that a recipe is about; a run with others is refused.
+    """Vocabulary, sharing plan and text that a recipe is about; a run with others is rejected.
 
     Two arms of a comparison may differ in nothing but the vocabulary or the domain of the text.
     """
@@ -174,7 +174,7 @@ class PretrainConfig(Config):
     model: ModelConfig = ModelConfig()
     """the encoder"""
     requires: RequiresConfig = RequiresConfig()
-    """required vocabulary, plan and text; a run with others is refused"""
+    """required vocabulary, plan and text; a run with others is rejected"""
     text: TextConfig = TextConfig()
     """how much of each language's text is read"""
     batch: BatchConfig = BatchConfig()
@@ -244,7 +244,7 @@ class PretrainConfig(Config):
 
 
 def check_requirements(config: PretrainConfig, shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
-    """Refuse a run whose vocabulary, plan or text is not what its recipe requires.
+    """Check that vocabulary, plan and text of a run are what its recipe requires.
 
     Raises:
         ConfigError: The vocabulary, its size, the plan or the domains differ.
@@ -272,27 +272,26 @@ def _check_size(size: int, vocabulary: Vocabulary) -> None:
     code, fewest = min(found.items(), key=lambda item: item[1])
     if fewest < _REACHED * size:
         of = f" of {code}" if code else ""
-        raise _mismatch(
-            "vocabulary_size", f"a vocabulary of {size:,} subwords{each}", f"{fewest:,}{of}: its text was too short"
-        )
+        problem = "vocabulary_size"
+        raise _mismatch(problem, f"a vocabulary of {size:,} subwords{each}", f"{fewest:,}{of}: its text was too short")
 
 
 def _check_domains(needed: str, shards: Mapping[str, Shards]) -> None:
     domains = {code: one.domain for code, one in shards.items()}
     named = {domain for domain in domains.values() if domain is not None}
-    told = ", ".join(f"{code} {domain or 'not declared'}" for code, domain in domains.items())
+    declared = ", ".join(f"{code} {domain or 'not declared'}" for code, domain in domains.items())
     if needed == "same" and len(named) > 1:
-        raise _mismatch("domains", "text of one domain", told)
+        raise _mismatch("domains", "text of one domain", declared)
     if needed == "different" and len(shards) > 1 and (None in domains.values() or len(named) < 2):
-        raise _mismatch("domains", "text of different domains", f"{told} (declare: isoglot shards build --domain NAME)")
+        raise _mismatch(
+            "domains", "text of different domains", f"{declared} (declare: isoglot shards build --domain NAME)"
+        )
 
 
 def _mismatch(key: str, expected: str, found: str) -> ConfigError:
-    return ConfigError(
-        f"the recipe requires {expected}, found {found}",
-        f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any",
-        "requirement",
-    )
+    problem = f"the recipe requires {expected}, found {found}"
+    remedy = f"use what it requires, take the recipe of another arm, or override it: --set requires.{key}=any"
+    return ConfigError(problem, remedy, "requirement")
 
 
 def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
@@ -306,18 +305,12 @@ def check_shards(shards: Mapping[str, Shards], vocabulary: Vocabulary) -> None:
     hashes = {code: one.index["vocabulary"]["hash"] for code, one in shards.items()}
     if len(set(hashes.values())) > 1:
         ways = ", ".join(f"{code} with {found[:12]}…" for code, found in hashes.items())
-        raise ConfigError(
-            f"the shards were built with different vocabularies: {ways}",
-            "build all of them with the same one",
-            "other-vocabulary",
-        )
+        problem = f"the shards were built with different vocabularies: {ways}"
+        raise ConfigError(problem, "build all of them with the same one", "other-vocabulary")
     for code, one in shards.items():
         if one.language != code:
-            raise ConfigError(
-                f"{one.folder}: shards of {one.language}, named {code}",
-                f"write --shards {one.language}=…",
-                "other-language",
-            )
+            problem = f"{one.folder}: shards of {one.language}, named {code}"
+            raise ConfigError(problem, f"write --shards {one.language}=…", "other-language")
         one.check_vocabulary(vocabulary)
 
 
@@ -332,7 +325,7 @@ def fitting_vocabulary(config: PretrainConfig, shards: Mapping[str, Shards], voc
     """
     check_shards(shards, vocabulary)
     for code in shards:
-        vocabulary.ids_of(code)  # refuses a language it does not have
+        vocabulary.ids_of(code)  # raises for a language that it does not have
     apart = config.sharing.private & {"emb", "softmax"} or config.masking.random_from == "language"
     if apart and vocabulary.mode in ("joint", "given"):
         return vocabulary.observed({code: one.counts(len(vocabulary)) for code, one in shards.items()})

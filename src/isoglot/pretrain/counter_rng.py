@@ -25,11 +25,9 @@ from torch import Tensor
 
 from isoglot.core.rng import derive_seed
 
-Bits = TypeVar("Bits", int, Tensor)
-"""64 bits: an int on the host, or an int64 tensor."""
+Bits = TypeVar("Bits", int, Tensor)  # 64 bits: an int on the host, or an int64 tensor
 
-GOLDEN = 0x9E3779B97F4A7C15 - 2**64
-"""2**64 over the golden ratio, as int64: the stride of splitmix64."""
+GOLDEN = 0x9E3779B97F4A7C15 - 2**64  # 2**64 over the golden ratio, as int64: the stride of splitmix64
 LARGEST = 2**63 - 1
 
 _FIRST = 0xBF58476D1CE4E5B9 - 2**64

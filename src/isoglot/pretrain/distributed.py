@@ -118,11 +118,9 @@ def join_world(device: str = "auto") -> Iterator[World]:
     chosen = choose_device(device)
     if chosen.type == "cuda":
         if local >= torch.cuda.device_count():
-            raise ConfigError(
-                f"local rank {local} on a machine with {torch.cuda.device_count()} CUDA devices",
-                "start as many processes on a machine as it has devices: torchrun --nproc-per-node=…",
-                "requirement",
-            )
+            problem = f"local rank {local} on a machine with {torch.cuda.device_count()} CUDA devices"
+            remedy = "start as many processes on a machine as it has devices: torchrun --nproc-per-node=…"
+            raise ConfigError(problem, remedy, "requirement")
         chosen = torch.device("cuda", local)
         torch.cuda.set_device(chosen)
     elif "OMP_NUM_THREADS" not in os.environ:
@@ -159,15 +157,13 @@ def _first_failure(world: World, error: Exception) -> BaseException:
     peer = any(word in str(error) for word in ("peer", "closed", "reset", "NCCL", "gloo", "timed out"))
     if not peer:
         return error
-    return ProcessError(
-        "another process of the run was killed", remedy="see its output, then start all again with --resume"
-    )
+    problem = "another process of the run was killed"
+    return ProcessError(problem, remedy="see its output, then start all again with --resume")
 
 
 def _number(name: str, default: int) -> int:
     text = os.environ.get(name, str(default))
     if not text.isdecimal():
-        raise ConfigError(
-            f"{name}={text!r} in the environment is not a number", "start with torchrun", "malformed-option"
-        )
+        problem = f"{name}={text!r} in the environment is not a number"
+        raise ConfigError(problem, "start with torchrun", "malformed-option")
     return int(text)

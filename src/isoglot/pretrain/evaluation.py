@@ -1,7 +1,7 @@
 """Dev perplexity by language, at the same masked positions of the same rows in every run.
 
 Perplexity is e to the mean loss at the masked positions. It compares runs with the same vocabulary, masking and sharing
-plan; a private softmax has fewer subwords to choose from, so its perplexity is lower by itself.
+plan; a private softmax has fewer subwords to choose from, so its perplexity is lower by construction.
 
 Shapes: ``B`` rows, ``T`` tokens, ``K`` masked positions a row.
 """
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from isoglot.pretrain.distributed import World
     from isoglot.vocab import Shards, Vocabulary
 
-MASK_SEED = 20200704
-"""Seed of dev masks: not the run's, so that runs that differ by their seed are measured alike."""
+MASK_SEED = 20200704  # seed of dev masks: not the run's, so that runs that differ by their seed are measured alike
 
 
 class EvaluationConfig(Config):

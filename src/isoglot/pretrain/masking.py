@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import ceil, isclose, sqrt
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
+import numpy as np
 import torch
 from pydantic import Field, model_validator
 
@@ -28,7 +29,6 @@ from isoglot.pretrain.counter_rng import LARGEST, below, draws, high, step_key, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import numpy as np
     from torch import Tensor
 
     from isoglot.vocab.vocabulary import Vocabulary
@@ -41,8 +41,7 @@ RandomFrom = Literal["vocabulary", "language"]
 
 Count = TypeVar("Count", int, torch.Tensor)
 
-IGNORED = -100
-"""Target of positions that are not predicted, which torch's cross-entropy ignores."""
+IGNORED = -100  # target of positions that are not predicted, which torch's cross-entropy ignores
 
 _PLACE_BITS = 16  # the lowest bits of a draw are its position: no two are equal, and no device breaks a tie its own way
 _RATE_BITS = 40
@@ -145,19 +144,14 @@ def random_pools(
     Raises:
         ConfigError: A language has only special tokens.
     """
-    import numpy as np
-
     special = list(vocabulary.special.values())
     pools = {}
     for language in languages:
         own = vocabulary.ids_of(language) if random_from == "language" else np.arange(len(vocabulary))
         pools[language] = np.setdiff1d(own, special)
         if not len(pools[language]):
-            raise ConfigError(
-                f"the vocabulary has no subwords of {language!r}",
-                "train it on text of that language",
-                "unknown-language",
-            )
+            problem = f"the vocabulary has no subwords of {language!r}"
+            raise ConfigError(problem, "train it on text of that language", "unknown-language")
     return pools
 
 
@@ -278,7 +272,7 @@ class Masker:
         return Masked(ids_BT.scatter(1, at_BK, seen_BK), at_BK, torch.where(wanted_BK, there_BK, IGNORED))
 
     def _seen(self, targets_BK: Tensor, draws_BN: Tensor, language: str) -> Tensor:
-        """What stands at the masked positions: the mask, the word itself, or a random one."""
+        """The ids that the model sees at the masked positions: ``[MASK]``, the token itself, or a random one."""
         check_name("language", language, self.pools)
         pool_N = self.pools[language]
         count = targets_BK.shape[1]

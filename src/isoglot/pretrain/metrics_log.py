@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 # --- experiment trackers ---
 
 
-TrackerName = Literal["none", "tensorboard", "wandb", "mlflow", "trackio"]
-"""none: ``metrics.jsonl`` only."""
+TrackerName = Literal["none", "tensorboard", "wandb", "mlflow", "trackio"]  # none: ``metrics.jsonl`` only
 _PROJECT = "isoglot"
 
 

@@ -60,8 +60,7 @@ if TYPE_CHECKING:
 # --- new rows ---
 
 
-NewRows = Callable[[torch.Tensor, int], torch.Tensor]
-"""Returns new rows (N x D) for a table (O x D) and their number N."""
+NewRows = Callable[[torch.Tensor, int], torch.Tensor]  # returns new rows (N x D) for a table (O x D) and their number N
 
 
 def mean_rows(seed: int = 0, noise: float = 0.1) -> NewRows:
@@ -89,11 +88,8 @@ def check_growable(encoder: Encoder) -> None:
     if not encoder.has_head:
         raise no_head()
     if encoder.has_private_parts:
-        raise ConfigError(
-            f"languages of this encoder have parts of their own ({encoder.config.sharing.name})",
-            "choose an encoder whose languages share all parts",
-            "not-supported",
-        )
+        problem = f"languages of this encoder have parts of their own ({encoder.config.sharing.name})"
+        raise ConfigError(problem, "choose an encoder whose languages share all parts", "not-supported")
 
 
 def grown_encoder(encoder: Encoder, vocabulary: Vocabulary, language: str, rows: NewRows) -> Encoder:
@@ -219,11 +215,8 @@ def add_language_config(
         AddLanguageConfig, recipe=recipe, values=given, settings=[f"language.code={language}", *settings]
     )
     if config.model != ModelConfig(**shape):
-        raise ConfigError(
-            "a setting of model, which is that of the encoder",
-            "leave out settings of model, or choose another encoder",
-            "conflicting-options",
-        )
+        problem = "a setting of model, which is that of the encoder"
+        raise ConfigError(problem, "leave out settings of model, or choose another encoder", "conflicting-options")
     if config.batch.sequence_length is None:
         batch = config.batch.model_copy(update={"sequence_length": min(_LENGTH, encoder.max_length)})
         return config.model_copy(update={"batch": batch})
@@ -259,11 +252,6 @@ class Added:
         """The same as JSON values."""
         losses = {code: {"before": self.before[code], "after": loss} for code, loss in self.after.items()}
         return {**self.run.facts(), "language": self.language, "subwords": self.subwords, "losses": losses}
-
-
-def from_mean(config: NewLanguageConfig, seed: int) -> RowsOf:
-    """Initial rows at the mean of the embeddings."""
-    return lambda _shards, _vocabulary, _folder: mean_rows(seed, config.noise)
 
 
 def add_language(
@@ -314,7 +302,7 @@ def add_language(
     with join_world(device) as world:
         if world.first:
             begun = open_folder(out, work.identity(), resume=resume)
-            work.prepare(rows or from_mean(config.language, config.seed), progress)
+            work.prepare(rows or (lambda *_: mean_rows(config.seed, config.language.noise)), progress)
         world.wait()
         start = open_encoder(out / START).to(world.device)
         if world.device.type == "cpu":

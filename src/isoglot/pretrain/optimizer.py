@@ -57,8 +57,7 @@ class OptimizerConfig(Config):
     """maximum norm of the gradient over all parameters; a larger one is clipped; 0: no limit"""
 
 
-SMALLEST_SCALE = 2.0**-14
-"""A gradient that overflows at this scale is not due to float16; the run stops."""
+SMALLEST_SCALE = 2.0**-14  # a gradient that overflows at this scale is not due to float16; the run stops
 LARGEST_SCALE = 2.0**24
 
 
@@ -164,7 +163,7 @@ class Optimizer:
             if owner not in self.parameters:
                 raise CorruptFileError(f"no parameter {owner!r} here", "resume with the run's own config")
             parameter = self.parameters[owner]
-            # A fused Adam wants its step count on the device of the weights.
+            # A fused Adam needs its step count on the device of the weights.
             homes[id(parameter)].state[parameter][key] = value.to(parameter.device, copy=True)
 
 

@@ -82,9 +82,8 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
     path = out / RUN
     if path.exists():
         if not resume:
-            raise ConfigError(
-                f"{out} holds a run already", "resume it with --resume, or name another --out", "run-exists"
-            )
+            problem = f"{out} holds a run already"
+            raise ConfigError(problem, "resume it with --resume, or name another --out", "run-exists")
         there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
         parts = {"config": "is a run with other settings: ", "data": "is a run on other data: "}
         check_same(out, there, identity, parts)
@@ -98,7 +97,7 @@ def open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> bool
 
 
 def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any], parts: Mapping[str, str]) -> None:
-    """Refuse to resume a run with other settings or data than it was started with.
+    """Check that a run is resumed with the settings and data it was started with.
 
     Args:
         out: The folder.
@@ -112,9 +111,8 @@ def check_same(out: Path, there: Mapping[str, Any], identity: Mapping[str, Any],
     for part, words in parts.items():
         changed = changed_key(there.get(part), identity[part])
         if changed:
-            raise ConfigError(
-                f"{out} {words}{changed}", "resume with the same, or name another --out", "other-settings"
-            )
+            problem = f"{out} {words}{changed}"
+            raise ConfigError(problem, "resume with the same, or name another --out", "other-settings")
 
 
 def changed_key(old: object, new: object, path: str = "") -> str | None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -119,13 +120,11 @@ def parse_duration(text: str, option: str) -> float:
     Raises:
         ConfigError: It is not a time.
     """
-    try:
+    with suppress(ConfigError):
         time = parse_budget(text)
-    except ConfigError as error:
-        raise ConfigError(f"{option} {text}: not a time", "write 90s, 9m or 2h", "malformed-option") from error
-    if time.kind != "time":
-        raise ConfigError(f"{option} {text}: not a time", "write 90s, 9m or 2h", "malformed-option")
-    return time.amount
+        if time.kind == "time":
+            return time.amount
+    raise ConfigError(f"{option} {text}: not a time", "write 90s, 9m or 2h", "malformed-option")
 
 
 ScheduleKind = Literal["inverse-sqrt", "trapezoid", "linear"]

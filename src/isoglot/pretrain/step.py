@@ -163,7 +163,7 @@ class Losses:
             self.sums = torch.tensor(state["sums"], device=self.world.device)
 
     def take(self) -> dict[str, float]:
-        """Return the mean loss of each language with a step since the last call, over all ranks, and start anew."""
+        """Return the mean loss of each language with a step since the last call, over all ranks, and reset."""
         sums = self.world.sums(self.sums.tolist())
         means = {
             language: sums[index] / (self.counts[index] * self.world.size)
@@ -178,10 +178,9 @@ class Losses:
 def not_finite(step: int, language: str, last_good: int | None) -> NumericError:
     """Error raised when the loss is not finite."""
     kept = "there is no checkpoint yet" if last_good is None else f"the last good checkpoint is of step {last_good}"
-    return NumericError(
-        f"the loss is not finite at step {step} (language {language}); {kept}",
-        "lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start anew",
-    )
+    problem = f"the loss is not finite at step {step} (language {language}); {kept}"
+    remedy = "lower optimizer.learning_rate, lengthen schedule.warmup or set precision=float32, and start again"
+    return NumericError(problem, remedy)
 
 
 def kept_activations(config: EncoderConfig, *, rows: int, length: int) -> int:
@@ -204,7 +203,7 @@ def kept_activations(config: EncoderConfig, *, rows: int, length: int) -> int:
 
 
 def check_memory(config: PretrainConfig, shape: EncoderConfig, *, processes: int, precision: Precision) -> None:
-    """Refuse a run on the CPU if a step cannot fit into memory: it would be killed without a message.
+    """Check that a step of a run on the CPU fits into memory: otherwise it would be killed without a message.
 
     Args:
         config: The run's.

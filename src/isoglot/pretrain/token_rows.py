@@ -75,11 +75,9 @@ class TextConfig(Config):
             found = {code: self.tokens.get(code) for code in there}
         for code, limit in found.items():
             if limit is not None and limit > there[code]:
-                raise ConfigError(
-                    f"text.tokens asks for {limit:,} tokens of {code}, and its training text has {there[code]:,}",
-                    "ask for fewer, or for as many as the smallest language has: text.tokens=least",
-                    "missing-data",
-                )
+                problem = f"text.tokens asks for {limit:,} tokens of {code}, and its training text has {there[code]:,}"
+                remedy = "ask for fewer, or for as many as the smallest language has: text.tokens=least"
+                raise ConfigError(problem, remedy, "missing-data")
         return found
 
 
@@ -134,11 +132,9 @@ class Rows:
         self.segments = None
         if windows == "sentences":
             if ahead or separator != "none":
-                raise ConfigError(
-                    "batch.windows=sentences does not support separators or code-switching",
-                    "set batch.separator=none and pass no dictionary, or set batch.windows=stream",
-                    "conflicting-options",
-                )
+                problem = "batch.windows=sentences does not support separators or code-switching"
+                remedy = "set batch.separator=none and pass no dictionary, or set batch.windows=stream"
+                raise ConfigError(problem, remedy, "conflicting-options")
             self.segments = sentence_segments(shards, split, self.text, read)
             self.tokens = int(self.segments.lengths_N.sum())
         self.per_epoch = self.tokens // self.text if self.segments is None else len(self.segments.starts_N)
@@ -209,11 +205,14 @@ class Rows:
             before_BW = torch.searchsorted(places_S, index_BW)
             separated_BW = places_S[before_BW.clamp(max=len(places_S) - 1)] == index_BW
             index_BW = (index_BW - before_BW).clamp(max=len(self._ids) - 1)
-        text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW)
-        text_BW = text_BW.to(torch.int64) & self._all_bits  # they are stored as signed numbers
+        text_BW = self._read(index_BW)
         if separated_BW is not None:
             text_BW = torch.where(separated_BW, self._layout.separator, text_BW)
         return self._sent(framed(text_BW, self._layout))
+
+    def _read(self, index_BW: Tensor) -> Tensor:
+        ids_BW: Tensor = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64)
+        return ids_BW.bitwise_and(self._all_bits)  # they are stored as signed numbers
 
     def _padded(self, segments: Segments, numbers_B: Tensor) -> Tensor:
         """Segments of sentences as rows, with special tokens and padding."""
@@ -222,7 +221,7 @@ class Rows:
         lengths_B1 = segments.lengths_N[numbers_B].to(device)[:, None]
         columns_W = torch.arange(self.text, device=device)
         index_BW = (starts_B1 + columns_W).clamp(max=len(self._ids) - 1)
-        text_BW = self._ids.index_select(0, index_BW.flatten()).view_as(index_BW).to(torch.int64) & self._all_bits
+        text_BW = self._read(index_BW)
         text_BW = torch.where(columns_W < lengths_B1, text_BW, self._layout.pad)
         ids_BT = torch.full((len(numbers_B), self.length), self._layout.pad, device=device)
         first = len(self._layout.before)

@@ -58,11 +58,8 @@ def read_parallel_text(
     if not isinstance(parallel, Mapping):
         return parallel, [unknown("parallel text")] if parallel else []
     if len(parallel) == 1:
-        raise ConfigError(
-            f"parallel text in one language, {next(iter(parallel))}",
-            "name two: --parallel en=a.txt --parallel fr=b.txt",
-            "other-language",
-        )
+        problem = f"parallel text in one language, {next(iter(parallel))}"
+        raise ConfigError(problem, "name two: --parallel en=a.txt --parallel fr=b.txt", "other-language")
     check_as_written(*parallel.values())
     rows = list(read_aligned(parallel)) if parallel else []
     return rows, [derived(parallel.values(), {"step": "pair", "languages": sorted(parallel)})] if parallel else []
@@ -135,11 +132,8 @@ class Pairs:
         sides, whole_N2 = sides[fits_N], whole_N2[fits_N]
         self.left_out = len(fits_N) - len(sides)
         if not len(sides):
-            raise ConfigError(
-                f"no pair of sentences fits a row of {length} ({self.left_out:,} dropped)",
-                "give parallel text, or use longer rows",
-                "missing-data",
-            )
+            problem = f"no pair of sentences fits a row of {length} ({self.left_out:,} dropped)"
+            raise ConfigError(problem, "give parallel text, or use longer rows", "missing-data")
         kept_N2 = np.stack(cut_evenly(whole_N2[:, 0], whole_N2[:, 1], room), 1)
         self.cut = int((kept_N2 != whole_N2).any(1).sum())
         self.length = length
@@ -253,14 +247,11 @@ def _encoded(
 
 
 def check_pairs(plan: SharingPlan) -> None:
-    """Refuse translation pairs if parts are private: a row of two languages cannot use one language's part.
+    """Check that no part is private, for translation pairs: a row of two languages cannot use one language's part.
 
     Raises:
         ConfigError: A part is private.
     """
     if plan.private or plan.private_layers:
-        raise ConfigError(
-            f"translation pairs need shared parts, and plan {shown(plan.text)} has private ones",
-            "use plan default, or no parallel text",
-            "not-supported",
-        )
+        problem = f"translation pairs need shared parts, and plan {shown(plan.text)} has private ones"
+        raise ConfigError(problem, "use plan default, or no parallel text", "not-supported")

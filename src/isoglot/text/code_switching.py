@@ -108,17 +108,13 @@ class CodeSwitchingRule:
         for (source, target), entries in dictionaries.items():
             one, other = language_code(source), language_code(target)
             if one == other:
-                raise ConfigError(
-                    f"source and target of a dictionary are both {one}", "name two languages", "other-language"
-                )
+                problem = f"source and target of a dictionary are both {one}"
+                raise ConfigError(problem, "name two languages", "other-language")
             here, there = weights.setdefault(one, {}), weights.setdefault(other, {})
             for entry in entries:
                 if entry.weight < 0:
-                    raise ConfigError(
-                        f"the weight {entry.weight} of {shown(entry.source)} is negative",
-                        "give 0 or more",
-                        "invalid-value",
-                    )
+                    problem = f"the weight {entry.weight} of {shown(entry.source)} is negative"
+                    raise ConfigError(problem, "give 0 or more", "invalid-value")
                 for table, word, language, translation in (
                     (here, entry.source, other, entry.target),
                     (there, entry.target, one, entry.source),
@@ -144,11 +140,8 @@ class CodeSwitchingRule:
             ConfigError: No dictionary has the language.
         """
         if language not in self._candidates:
-            raise ConfigError(
-                f"no dictionary has {shown(language)}",
-                f"those given are for {', '.join(self.languages) or 'none'}",
-                "missing-data",
-            )
+            problem = f"no dictionary has {shown(language)}"
+            raise ConfigError(problem, f"those given are for {', '.join(self.languages) or 'none'}", "missing-data")
         return self._candidates[language]
 
     def entry(self, word: str, language: str) -> str | None:
@@ -157,7 +150,7 @@ class CodeSwitchingRule:
         return next((form for form in (word, word.lower()) if words.get(form)), None)
 
     def candidates(self, word: str, language: str) -> tuple[Candidate, ...]:
-        """What a word of the text may become; empty for a word without an entry."""
+        """The candidates for a word of the text; empty for a word without an entry."""
         found = self.entry(word, language)
         if found is None:
             return ()
@@ -191,7 +184,7 @@ def _candidates(by_language: dict[str, dict[str, float]]) -> tuple[Candidate, ..
 
 
 def drawn(candidates: Sequence[Candidate], value: float) -> Candidate:
-    """The candidate that a uniform draw from [0, 1) stands for."""
+    """The candidate for a uniform random number from [0, 1)."""
     return candidates[min(bisect(candidates, value, key=lambda one: one.up_to), len(candidates) - 1)]
 
 
@@ -227,7 +220,7 @@ class Switcher:
         used: The provenance of the dictionaries, which the text's own takes over; None derives it from the entries.
 
     Raises:
-        ConfigError: The rule refuses a dictionary, or a share is not between 0 and 1.
+        ConfigError: The rule rejects a dictionary, or a share is not between 0 and 1.
     """
 
     def __init__(
@@ -259,7 +252,7 @@ class Switcher:
         """Read the dictionaries of language pairs from files.
 
         Raises:
-            ConfigError: The rule refuses a dictionary, or a share is not between 0 and 1.
+            ConfigError: The rule rejects a dictionary, or a share is not between 0 and 1.
             InputError: A dictionary is malformed or has no entries.
             StorageError: A file cannot be read.
         """
@@ -304,7 +297,7 @@ class Switcher:
             MissingPartError: The method needs a library that is not installed.
         """
         code = language_code(language)
-        self.rule.words(code)  # refuses a language without a dictionary
+        self.rule.words(code)  # raises for a language without a dictionary
         entries = self._entries[code]
         split = segmenter(code, method or word_method(code))
         report = SwitchReport(lines=len(lines))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import (
     Compression,
+    check_form,
     compressed,
     expanded,
     is_stored,
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
 FORMAT = "isoglot provenance 1"
 ENDING = ".provenance.json"
 _REMEDY = "restore the file, or create what it describes again"
+_FORM = {"sources": [{"file": str, "known": bool, "steps": [{"step": str}]}], "dictionaries": [dict]}
 _MOST_WORDS = 2_000  # of dictionaries that a record lists; more are packed
 COMPRESSED = (".bz2", ".gz", ".xz", ".zst")
 
 Facts = dict[str, Any]
-Step = dict[str, Any]
-"""A processing step: ``{"step": "segment", "language": "zh", "method": "jieba"}``."""
+Step = dict[str, Any]  # a processing step: ``{"step": "segment", "language": "zh", "method": "jieba"}``
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,12 +158,10 @@ class Provenance:
         Raises:
             CorruptFileError: It is malformed.
         """
+        check_form(facts, _FORM, file, remedy=_REMEDY)
         try:
             return cls(
-                tuple(
-                    Source(str(one["file"]), _truth(one["known"]), tuple(_step(step) for step in one["steps"]))
-                    for one in facts["sources"]
-                ),
+                tuple(Source(one["file"], one["known"], tuple(one["steps"])) for one in facts["sources"]),
                 tuple(
                     UsedDictionary(**one | {side: frozenset(one[side]) for side in ("source_words", "target_words")})
                     for one in facts["dictionaries"]
@@ -174,10 +173,6 @@ class Provenance:
 
 def _no_record(file: str | Path | None) -> CorruptFileError:
     return CorruptFileError("not a provenance record", _REMEDY, file=file)
-
-
-def _as_bytes(provenance: Provenance) -> bytes:
-    return _json_bytes(provenance.facts())
 
 
 def _json_bytes(facts: Facts) -> bytes:
@@ -250,18 +245,6 @@ def _front_decoded(coded: Iterable[str]) -> Iterator[str]:
         yield before
 
 
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(value)
-    return value
-
-
-def _step(step: Any) -> Step:  # noqa: ANN401 - whatever the file has
-    if not isinstance(step, dict) or not isinstance(step["step"], str):
-        raise TypeError(step)
-    return step
-
-
 def merged(provenances: Iterable[Provenance], dictionaries: Iterable[UsedDictionary] = ()) -> Provenance:
     """Merge provenances, without duplicates.
 
@@ -304,7 +287,7 @@ def unknown(name: str) -> Provenance:
 
 
 def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable[Entry]) -> list[UsedDictionary]:
-    """A dictionary file as used dictionary, with those of the text it was induced from, if it has a record.
+    """Record a dictionary file as used, with the dictionaries of the text it was induced from, if it has a record.
 
     Raises:
         CorruptFileError: The dictionary has changed since its record was written.
@@ -316,7 +299,7 @@ def use_dictionary(source: str, target: str, path: str | Path, entries: Iterable
 
 
 def use_entries(source: str, target: str, entries: Iterable[Entry]) -> UsedDictionary:
-    """A dictionary without a file as used dictionary: its hash is that of its entries."""
+    """Record a dictionary without a file as used; its hash is that of its entries."""
     pairs = list(entries)
     lines = "".join(f"{entry.source}\t{entry.target}\t{entry.weight!r}\n" for entry in pairs)
     digest = hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
@@ -345,15 +328,16 @@ def record_path(path: str | Path) -> Path:
 
 
 @contextmanager
-def recorded_writer(path: str | Path, provenance: Provenance) -> Iterator[LineWriter]:
-    """Open a text for writing line by line; its record is written first, so that it always has one.
+def recorded_writer(path: str | Path, provenance: Provenance | None) -> Iterator[LineWriter]:
+    """Open a text for writing line by line; its record is written first, so that it always has one (None: no record).
 
     Raises:
         StorageError: The folder is not writable, or the disk is full.
     """
     with line_writer(path) as writer:
         yield writer
-        write_provenance(path, provenance, sha256=writer.sha256())
+        if provenance is not None:
+            write_provenance(path, provenance, sha256=writer.sha256())
 
 
 def write_provenance(path: str | Path, provenance: Provenance, *, sha256: str | None = None) -> Path:
@@ -391,12 +375,9 @@ def read_provenance(path: str | Path) -> Provenance | None:
     else:
         provenance = Provenance.from_facts(content, place)
     if content.get("sha256") != text_hash(path):
-        raise CorruptFileError(
-            f"the text has changed since {place.name} was written",
-            f"make the text again, or remove {place.name}: the provenance is then unknown",
-            "hash",
-            file=path,
-        )
+        problem = f"the text has changed since {place.name} was written"
+        remedy = f"make the text again, or remove {place.name}: the provenance is then unknown"
+        raise CorruptFileError(problem, remedy, "hash", file=path)
     return provenance
 
 
@@ -442,7 +423,7 @@ def store_provenance(
     Raises:
         StorageError: It cannot be written.
     """
-    data = _as_bytes(provenance)
+    data = _json_bytes(provenance.facts())
     return store_bytes(folder / name, data, compression), hashlib.sha256(data).hexdigest()
 
 
@@ -455,11 +436,7 @@ def stored_provenance(folder: Path, sha256: str, *, name: str = FILE) -> Provena
         StorageError: It cannot be read.
     """
     if not is_stored(folder / name):
-        raise CorruptFileError(
-            "the record of the dictionaries used in training is missing",
-            "copy the folder again, whole",
-            "missing-part",
-            file=folder / name,
-        )
+        problem = "the record of the dictionaries used in training is missing"
+        raise CorruptFileError(problem, "copy the folder again, whole", "missing-part", file=folder / name)
     data = stored_bytes(folder / name, sha256=sha256)
     return Provenance.from_facts(parse_json(data, folder / name), folder / name)

@@ -110,9 +110,8 @@ def _result(future: Future[Any]) -> Any:  # noqa: ANN401 - what the work returns
     try:
         return future.result()
     except BrokenProcessPool as error:
-        raise WorkerError(
-            "a worker process ended before its work was done", remedy="if it ran out of memory, use fewer --workers"
-        ) from error
+        problem = "a worker process ended before its work was done"
+        raise WorkerError(problem, remedy="if it ran out of memory, use fewer --workers") from error
 
 
 @contextmanager

@@ -85,8 +85,7 @@ def read_friends(dictionaries: Mapping[Pair, Sequence[str | Path]], languages: C
     return found
 
 
-BANDS = (100, 1_000, 10_000)
-"""The last rank of each frequency band; the last band is open."""
+BANDS = (100, 1_000, 10_000)  # the last rank of each frequency band; the last band is open
 
 
 @dataclass(frozen=True)
@@ -192,11 +191,8 @@ def anchor_report(
         known = {code: vocabulary.counts(code) for code in vocabulary.languages}
         counts = {code: found for code, found in known.items() if found is not None}
     if len(counts) < 2:
-        raise ConfigError(
-            f"counts of {counted(len(counts), 'languages')}, where a pair takes two",
-            "name text or shards of at least two languages",
-            "other-language",
-        )
+        problem = f"counts of {counted(len(counts), 'languages')}, where a pair takes two"
+        raise ConfigError(problem, "name text or shards of at least two languages", "other-language")
     friends = read_friends(dictionaries or {}, counts)
     ordinary = _ordinary(vocabulary, counts)
     pairs = [
@@ -288,11 +284,8 @@ def count_shards(vocabulary: Vocabulary, language: str, folders: Sequence[str | 
     for shards in opened:
         shards.check_vocabulary(vocabulary)
         if shards.language != language:
-            raise ConfigError(
-                f"the shards in {shards.folder} are {shards.language}, not {language}",
-                "name their own language",
-                "other-language",
-            )
+            problem = f"the shards in {shards.folder} are {shards.language}, not {language}"
+            raise ConfigError(problem, "name their own language", "other-language")
     total: np.ndarray = sum(shards.counts() for shards in opened)  # type: ignore[assignment]
     return total
 

@@ -30,19 +30,12 @@ if TYPE_CHECKING:
 
 _COVERAGE = 0.9995  # of the text, by characters that are subwords
 _MOST_UNKNOWN = 0.05
-LEAST_LINES = 100
-"""Lines of text that a new language must have."""
-LINES = 1_000_000
-"""Most lines that subwords are learned on."""
+LEAST_LINES = 100  # lines of text that a new language must have
+LINES = 1_000_000  # maximum number of lines that subwords are learned on
 
 
 def extend_vocabulary(
-    vocabulary: Vocabulary,
-    language: str,
-    texts: Sequence[str | Path],
-    *,
-    size: int = 8000,
-    progress: Progress = SILENT,
+    vocabulary: Vocabulary, language: str, texts: Sequence[str | Path], *, size: int = 8000, progress: Progress = SILENT
 ) -> Vocabulary:
     """Add a language to a vocabulary.
 
@@ -93,18 +86,16 @@ def extend_vocabulary(
     counts = count_ids(literal(Tokenizer.from_str(view)), found.sample, max(*own, len(vocabulary) - 1) + 1)
     unknown = counts[vocabulary.unknown_id] / counts.sum()
     if unknown > _MOST_UNKNOWN:
-        raise ConfigError(
-            f"the tokenizer cannot spell {code}: {unknown:.0%} of the tokens of its text are unknown",
-            "let it learn subwords of the language: --set language.subwords=8000",
-            "not-supported",
-        )
+        problem = f"the tokenizer cannot spell {code}: {unknown:.0%} of the tokens of its text are unknown"
+        remedy = "let it learn subwords of the language: --set language.subwords=8000"
+        raise ConfigError(problem, remedy, "not-supported")
     about = {"subwords": size, "sample": {"lines": found.lines, "every": found.every}}
     origin = merged([vocabulary.provenance, derived(paths)])
     return vocabulary.extended(processing, view, own, counts, about, origin)
 
 
 def _learned(view: str, lines: Iterator[str], sample: Sequence[str], size: int) -> dict[str, Any]:
-    """Train the model of a ``tokenizer.json`` anew on other text; returns its fields.
+    """Train the model of a ``tokenizer.json`` from scratch on other text; returns its fields.
 
     Raises:
         ConfigError: The model is of another kind, or the size is too small for the characters of the text.

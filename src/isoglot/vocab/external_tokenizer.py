@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from tokenizers import Tokenizer
 
-Side = Literal["left", "right"]
-"""The side on which rows are padded."""
+Side = Literal["left", "right"]  # the side on which rows are padded
 Ids = tuple[int, ...]
 
 
@@ -76,9 +75,8 @@ class RowLayout:
             ConfigError: There is none.
         """
         if not self.after:
-            raise ConfigError(
-                "the tokenizer puts no separator after a text", "set batch.separator to none", "not-supported"
-            )
+            problem = "the tokenizer puts no separator after a text"
+            raise ConfigError(problem, "set batch.separator to none", "not-supported")
         return self.after[-1]
 
     @property
@@ -163,11 +161,8 @@ def _template(steps: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids], texts:
         else:
             found[-1] += ids[step["SpecialToken"]["id"]]
     if seen != texts:
-        raise ConfigError(
-            f"the tokenizer's template has the texts {shown(seen)} where {shown(texts)} is needed",
-            "choose a tokenizer that takes each text once, in order",
-            "not-supported",
-        )
+        problem = f"the tokenizer's template has the texts {shown(seen)} where {shown(texts)} is needed"
+        raise ConfigError(problem, "choose a tokenizer that takes each text once, in order", "not-supported")
     return found
 
 
@@ -194,12 +189,8 @@ def needs_code(error: Exception) -> bool:
 
 def own_code(source: str | Path) -> InputError:
     """The error of a model or tokenizer that needs its own Python code."""
-    return InputError(
-        "it needs Python code of its own (auto_map), which isoglot never runs",
-        "choose a model that transformers has itself",
-        "unknown-format",
-        file=source,
-    )
+    problem = "it needs Python code of its own (auto_map), which isoglot never runs"
+    return InputError(problem, "choose a model that transformers has itself", "unknown-format", file=source)
 
 
 def check_hub_name(name: str, what: str, *, remedy: str) -> None:
@@ -220,7 +211,7 @@ def check_hub_name(name: str, what: str, *, remedy: str) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class ExternalTokenizer:
     """Tokenizer of another model.
 
     Args:
@@ -238,7 +229,7 @@ class Given:
     token_types: bool = False
 
 
-def open_given(source: str | Path) -> Given:
+def open_tokenizer(source: str | Path) -> ExternalTokenizer:
     """Load the tokenizer of a file, a folder or a name on the hub.
 
     ``transformers``, if it is installed, loads folders and names, and applies ``tokenizer_config.json``. Otherwise
@@ -257,9 +248,8 @@ def open_given(source: str | Path) -> Given:
         return _from_json(read_text(path), str(path), {})
     if not path.exists():
         if path.suffix == ".json" or str(source).startswith((".", "/", "~")):
-            raise StorageError(
-                "no such tokenizer", "check the spelling of the path", "tokenizer-not-found", file=source
-            )
+            problem = "no such tokenizer"
+            raise StorageError(problem, "check the spelling of the path", "tokenizer-not-found", file=source)
         check_hub_name(str(source), "tokenizer", remedy=_WAYS)
         _check_network(str(source))
     try:
@@ -271,24 +261,18 @@ def open_given(source: str | Path) -> Given:
             return _from_json(read_text(path / "tokenizer.json"), str(path), _settings(path))
         if path.is_dir():
             raise _none_in(path) from error
-        raise StorageError(
-            f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})",
-            _WAYS,
-            "tokenizer-not-found",
-        ) from error
+        problem = f"no tokenizer {shown(str(source))} here or on the hub ({one_line(str(error))[:120]})"
+        raise StorageError(problem, _WAYS, "tokenizer-not-found") from error
     return found
 
 
 def _none_in(folder: Path) -> StorageError:
-    return StorageError(
-        "no vocabulary or tokenizer in this folder",
-        "name one made by isoglot vocab train, or one with a tokenizer.json",
-        "tokenizer-not-found",
-        file=folder,
-    )
+    problem = "no vocabulary or tokenizer in this folder"
+    remedy = "name one made by isoglot vocab train, or one with a tokenizer.json"
+    return StorageError(problem, remedy, "tokenizer-not-found", file=folder)
 
 
-def _by_transformers(source: str | Path) -> Given:
+def _by_transformers(source: str | Path) -> ExternalTokenizer:
     """Load a tokenizer with ``transformers``.
 
     Raises:
@@ -300,14 +284,14 @@ def _by_transformers(source: str | Path) -> Given:
         found = transformers.AutoTokenizer.from_pretrained(str(source), local_files_only=local, **NO_CODE)
     names = {role: getattr(found, f"{role}_token_id", None) for role in _ROLES}
     roles = {role: int(index) for role, index in names.items() if index is not None}
-    given = _finished(found.backend_tokenizer, str(source) if local else f"hub:{source}", roles, found.padding_side)
+    given = _with_roles(found.backend_tokenizer, str(source) if local else f"hub:{source}", roles, found.padding_side)
     special = {token.content for token in found.backend_tokenizer.get_added_tokens_decoder().values()}
     if not any(len(piece) > 1 for piece in found.backend_tokenizer.get_vocab().keys() - special):
         raise FileNotFoundError("no file has its pieces")  # transformers 5 creates an empty one if there is no file
     return replace(given, token_types=_TYPES in found.model_input_names)
 
 
-def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
+def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> ExternalTokenizer:
     """Load a ``tokenizer.json`` with the special tokens that the files beside it name."""
     tokenizer = parse_tokenizer(text, origin)
     roles: dict[str, int] = {}
@@ -317,7 +301,7 @@ def _from_json(text: str, origin: str, settings: Mapping[str, Any]) -> Given:
         index = tokenizer.token_to_id(content) if isinstance(content, str) else settings.get(f"{role}_token_id")
         if isinstance(index, int):
             roles[role] = index
-    given = _finished(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
+    given = _with_roles(tokenizer, origin, roles, "left" if settings.get("padding_side") == "left" else "right")
     return replace(given, token_types=_TYPES in settings.get("model_input_names", ()))
 
 
@@ -332,9 +316,8 @@ def parse_tokenizer(text: str, origin: str | Path) -> Tokenizer:
     try:
         return Tokenizer.from_str(text)
     except Exception as error:  # tokenizers raises the bare class
-        raise InputError(
-            f"not a tokenizer: {one_line(str(error))[:120]}", "name a tokenizer.json", "unknown-format", file=origin
-        ) from error
+        problem = f"not a tokenizer: {one_line(str(error))[:120]}"
+        raise InputError(problem, "name a tokenizer.json", "unknown-format", file=origin) from error
 
 
 def _settings(folder: Path) -> dict[str, Any]:
@@ -347,7 +330,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], padding_side: Side) -> Given:
+def _with_roles(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], padding_side: Side) -> ExternalTokenizer:
     padding = tokenizer.padding
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -370,7 +353,9 @@ def _finished(tokenizer: Tokenizer, origin: str, roles: Mapping[str, int], paddi
         "[SEP]": found.get("sep", found.get("eos", next(reversed(layout.after), None))),
         "[MASK]": found.get("mask"),
     }
-    return Given(view, origin, {name: index for name, index in chosen.items() if index is not None}, padding_side)
+    return ExternalTokenizer(
+        view, origin, {name: index for name, index in chosen.items() if index is not None}, padding_side
+    )
 
 
 def _check_network(name: str) -> None:
@@ -392,9 +377,8 @@ def _check_network(name: str) -> None:
     try:
         socket.getaddrinfo(host, None)
     except OSError as error:
-        raise StorageError(
-            f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached", _WAYS, "tokenizer-not-found"
-        ) from error
+        problem = f"no tokenizer {shown(name)} here, and the hub ({host}) cannot be reached"
+        raise StorageError(problem, _WAYS, "tokenizer-not-found") from error
 
 
 @contextmanager
@@ -417,8 +401,7 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
 
 # --- text processing of exported tokenizers, which tokenizer.json cannot describe ---
 
-EXPORT_MARK = "isoglot"
-"""The key in ``config.json`` that marks a folder as an export, which may be replaced."""
+EXPORT_MARK = "isoglot"  # the key in ``config.json`` that marks a folder as an export, which may be replaced
 TEXT_FILE = "isoglot_text.json"
 PROCESSING_FORM = {...: {"clean": bool, "segmentation": get_args(Segmentation)}}
 _EXPORT_AGAIN = "copy the folder again, whole, or export the encoder again"
@@ -472,12 +455,8 @@ def exported_text(source: str | Path) -> ExportedText:
     if "text" not in mark:
         return ExportedText()
     if not facts.is_file():
-        raise CorruptFileError(
-            f"{TEXT_FILE} is missing: how text is segmented for this tokenizer",
-            _EXPORT_AGAIN,
-            "missing-part",
-            file=folder / TEXT_FILE,
-        )
+        problem = f"{TEXT_FILE} is missing: how text is segmented for this tokenizer"
+        raise CorruptFileError(problem, _EXPORT_AGAIN, "missing-part", file=folder / TEXT_FILE)
     check_file(facts, sha256=str(mark["text"]))
     found = read_sealed(facts, {"languages": [str], "processing": PROCESSING_FORM}, remedy=_EXPORT_AGAIN)
     return ExportedText(

@@ -38,8 +38,7 @@ _LONG = 24  # mean length of chunks above which hardly any repeats
 _GROUP = 100  # chunks encoded as one text
 _PART = 200_000  # characters of a text for the tokenizer, which needs about 300 bytes each
 _BATCH = 250_000  # characters per call; with fewer its threads wait for each other
-LONGEST_CHUNK = 1_000_000
-"""Maximum number of characters without a blank."""
+LONGEST_CHUNK = 1_000_000  # maximum number of characters without a blank
 
 
 def id_type(size: int) -> np.dtype[np.unsignedinteger]:
@@ -116,8 +115,7 @@ class LineEncoder:
         dtype: np.dtype[np.unsignedinteger],
         processing: TextProcessing | None = None,
     ) -> None:
-        self.dtype = dtype
-        self.processing = processing
+        self.dtype, self.processing = dtype, processing
         self._letter = "H" if dtype.itemsize == 2 else "I"
         self._splits = normalization is not None
         self._form = normal_form(normalization or "none")

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 _BLOCK = 1_000_000  # characters encoded at a time
 _BLOCK_LINES = 20_000
 _CHECKPOINT = 16_000_000  # characters between journal entries, a few seconds of work
-LONGEST_DOCUMENT = 1_000
-"""Sentences per document of a text without blank lines, which would otherwise be in one split."""
+LONGEST_DOCUMENT = 1_000  # sentences per document of a text without blank lines, which would otherwise be in one split
 
 
 def build_shards(
@@ -213,12 +212,9 @@ def held_out_share(texts: Sequence[str | Path], seed: int = 0, *, least: int = 2
         held = sum(count for first, count in documents if split_of(first, share, seed) == "dev")
         if max(least, total / 100) <= held <= total / 2:
             return share
-    raise InputError(
-        f"{total:,} sentences in {len(documents)} documents, too few to hold some of them out",
-        "put blank lines between documents, give more text, or give held-out text in a file of its own",
-        "too-few",
-        file=texts[0],
-    )
+    problem = f"{total:,} sentences in {len(documents)} documents, too few to hold some of them out"
+    remedy = "put blank lines between documents, give more text, or give held-out text in a file of its own"
+    raise InputError(problem, remedy, "too-few", file=texts[0])
 
 
 def _encoded(
@@ -262,10 +258,7 @@ class Encoding:
             if parent_process() is not None:  # the processes already share the cores
                 os.environ["TOKENIZERS_PARALLELISM"] = "false"
             self._encoder = LineEncoder(
-                self.view,
-                normalization=self.normalization,
-                dtype=np.dtype(self.dtype),
-                processing=self.processing,
+                self.view, normalization=self.normalization, dtype=np.dtype(self.dtype), processing=self.processing
             )
         return self._encoder.encode(lines)
 
@@ -301,30 +294,27 @@ _FORM = {"recipe": dict, "state": {"done": int, "tokens": int, **_COUNTS}}
 def _start(folder: Path, recipe: dict[str, Any], *, resume: bool) -> _State | None:
     """The state to resume from; None if the build is complete."""
     if resume and (folder / INDEX).exists():
-        again = "begin anew with --restart"
+        again = "start again with --restart"
         found = read_index_file(folder / INDEX, {}, version=FORMAT, what="shards", remedy=again)
         if all(found.get(key) == value for key, value in recipe.items()):
             (folder / JOURNAL).unlink(missing_ok=True)
             return None
-        _refuse(folder, found, recipe)
+        _raise_mismatch(folder, found, recipe)
     (folder / INDEX).unlink(missing_ok=True)
     if resume and (folder / JOURNAL).exists():
-        found = read_sealed(folder / JOURNAL, _FORM, remedy="begin anew with --restart")
+        found = read_sealed(folder / JOURNAL, _FORM, remedy="start again with --restart")
         if found["recipe"] != recipe:
-            _refuse(folder, found["recipe"], recipe)
+            _raise_mismatch(folder, found["recipe"], recipe)
         return _State(**found["state"])
     write_sealed(folder / JOURNAL, {"recipe": recipe, "state": asdict(_State())})
     return _State()
 
 
-def _refuse(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: ANN401 - whatever the file holds
+def _raise_mismatch(folder: Path, found: Any, recipe: dict[str, Any]) -> None:  # noqa: ANN401 - whatever the file holds
     key = next((key for key in recipe if not isinstance(found, dict) or found.get(key) != recipe[key]), "format")
     old = found.get(key) if isinstance(found, dict) else found
-    raise ConfigError(
-        one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}"),
-        "name another folder, or start again with --restart",
-        "other-settings",
-    )
+    problem = one_line(f"{folder} has shards of something else: {key} {shown(old, 60)}, not {shown(recipe[key], 60)}")
+    raise ConfigError(problem, "name another folder, or start again with --restart", "other-settings")
 
 
 class _Writer:
@@ -339,12 +329,9 @@ class _Writer:
                 file = stack.enter_context((folder / name).open("r+b" if (folder / name).exists() else "w+b"))
                 found = file.seek(0, os.SEEK_END)
                 if found < size:  # truncating would extend it with zeros
-                    raise CorruptFileError(
-                        f"{found:,} bytes where the journal of the build has {size:,}",
-                        "the file was truncated or lost: start again with --restart",
-                        "size",
-                        file=folder / name,
-                    )
+                    problem = f"{found:,} bytes where the journal of the build has {size:,}"
+                    remedy = "the file was truncated or lost: start again with --restart"
+                    raise CorruptFileError(problem, remedy, "size", file=folder / name)
                 file.truncate(size)
                 file.seek(size)
             except OSError as error:

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from isoglot.vocab.vocabulary import Vocabulary
 
 Split = Literal["train", "dev"]
-Check = Literal["hashes", "sizes"]
-"""What opening checks: the content of every file, or only its size."""
+Check = Literal["hashes", "sizes"]  # what opening checks: the content of every file, or only its size
 
 SPLITS: tuple[Split, ...] = ("train", "dev")
 PARTS = ("ids", "sentences", "documents")
@@ -64,8 +63,7 @@ class Windows:
 
     def __init__(self, ids: np.ndarray, size: int) -> None:
         check_range("window", size, 1)
-        self.ids = ids
-        self.size = size
+        self.ids, self.size = ids, size
 
     def __len__(self) -> int:
         return (len(self.ids) + self.size - 1) // self.size
@@ -118,27 +116,18 @@ class Shards:
         folder = Path(folder)
         if not (folder / INDEX).exists():
             if (folder / JOURNAL).exists():
-                raise StorageError(
-                    "the build was interrupted",
-                    "run the same isoglot shards build again to finish it",
-                    "unfinished",
-                    file=folder,
-                )
-            raise StorageError(
-                "no shards in this folder", "build them with isoglot shards build", "not-found", file=folder
-            )
+                problem, remedy = "the build was interrupted", "run the same isoglot shards build again to finish it"
+                raise StorageError(problem, remedy, "unfinished", file=folder)
+            problem = "no shards in this folder"
+            raise StorageError(problem, "build them with isoglot shards build", "not-found", file=folder)
         index = read_index_file(folder / INDEX, _FORM, version=FORMAT, what="shards", remedy="build them again")
         for name, facts in index["files"].items():
             path = folder / name
             size = path.stat().st_size if path.exists() else None
             if size != facts["bytes"]:
                 found = "is missing" if size is None else f"has {size:,} bytes"
-                raise CorruptFileError(
-                    f"{found} where {facts['bytes']:,} bytes were written",
-                    "build the shards again, or copy them again",
-                    "size",
-                    file=path,
-                )
+                problem = f"{found} where {facts['bytes']:,} bytes were written"
+                raise CorruptFileError(problem, "build the shards again, or copy them again", "size", file=path)
             if check == "hashes":
                 check_file(path, sha256=facts["sha256"])
         return cls(folder, index)
@@ -216,11 +205,8 @@ class Shards:
         """
         made = self.index["vocabulary"]["hash"]
         if made != vocabulary.hash:
-            raise ConfigError(
-                f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)",
-                "name the vocabulary of the shards, or build them again",
-                "other-vocabulary",
-            )
+            problem = f"{self.folder}: made with vocabulary {made[:12]}…, not with this one ({vocabulary.hash[:12]}…)"
+            raise ConfigError(problem, "name the vocabulary of the shards, or build them again", "other-vocabulary")
 
     def _array(self, split: Split, part: str, dtype: str) -> np.ndarray:
         import numpy as np

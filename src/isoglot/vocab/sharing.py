@@ -53,11 +53,8 @@ def from_ranges(ranges: Sequence[Sequence[int]], size: int, file: str | Path) ->
     mask = np.zeros(size, dtype=bool)
     for each in ranges:
         if len(each) != 2 or any(type(index) is not int for index in each) or not 0 <= each[0] <= each[1] < size:
-            raise CorruptFileError(
-                f"{shown(each)} is not a range of ids below {size:,}",
-                "the file was altered: create it again or download it again",
-                file=file,
-            )
+            problem = f"{shown(each)} is not a range of ids below {size:,}"
+            raise CorruptFileError(problem, "the file was altered: create it again or download it again", file=file)
         mask[each[0] : each[1] + 1] = True
     return mask
 
@@ -151,13 +148,13 @@ class Grading:
     def __post_init__(self) -> None:
         check_name("choice of anchors", self.keep, get_args(Keep))
         if self.keep != "band" and not self.dictionaries:
-            needs, remedy = "a dictionary", "name one for each pair of languages, in MUSE's layout"
-        elif self.keep == "band" and self.band is None:
-            needs, remedy = "a band", "say which ranks of anchors to keep, such as 1-1000"
-        else:
-            needs, remedy = "", ""
-        if needs:
-            raise ConfigError(f"keep {self.keep} needs {needs}", remedy, "missing-option")
+            problem, remedy = (
+                f"keep {self.keep} needs a dictionary",
+                "name one for each pair of languages, as MUSE has them",
+            )
+            raise ConfigError(problem, remedy, "missing-option")
+        if self.keep == "band" and self.band is None:
+            raise ConfigError("keep band needs a band", "say which ranks to keep, such as 1-1000", "missing-option")
         if self.band is not None and not 1 <= self.band[0] <= self.band[1]:
             problem = f"no band {self.band[0]}-{self.band[1]}"
             raise ConfigError(problem, "ranks count from 1, the lower one first", "invalid-value")
@@ -172,9 +169,8 @@ def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends
     friends = read_friends(grading.dictionaries or {}, languages)
     for first, second in combinations(languages, 2):
         if grading.keep != "band" and (first, second) not in friends:
-            raise ConfigError(
-                f"no dictionary for {first}-{second}", f"keep {grading.keep} needs one for every pair", "missing-data"
-            )
+            problem = f"no dictionary for {first}-{second}"
+            raise ConfigError(problem, f"keep {grading.keep} needs one for every pair", "missing-data")
     return friends
 
 

@@ -14,6 +14,7 @@ use (Co), the script of twins.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
 ModelName = Literal["bpe", "wordpiece", "unigram"]
 """``bpe``: merges of frequent pairs; ``wordpiece``: greedy longest match; ``unigram``: most likely segmentation."""
-Unknown = Literal["bytes", "unk"]
-"""How characters outside the alphabet are encoded: as UTF-8 bytes, or as ``[UNK]``."""
-Normalization = Literal["nfc", "nfkc", "none"]
-"""Unicode normalization form."""
+Unknown = Literal["bytes", "unk"]  # how characters outside the alphabet are encoded: as UTF-8 bytes, or as ``[UNK]``
+Normalization = Literal["nfc", "nfkc", "none"]  # Unicode normalization form
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MARK = "▁"
@@ -118,8 +117,6 @@ def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str
 
     Special tokens take the first ids, in order. A pair of texts is encoded as in BERT: ``[CLS] a [SEP] b [SEP]``.
     """
-    import json
-
     from tokenizers import Tokenizer, processors
 
     bare = Tokenizer(empty_model(model, "unk"))
@@ -127,9 +124,7 @@ def assemble(model: ModelName, normalization: Normalization, fields: Mapping[str
     bare.pre_tokenizer = word_splitter(model)
     frame, end = SPECIAL.index("[CLS]"), SPECIAL.index("[SEP]")
     bare.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", frame), ("[SEP]", end)],
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", frame), ("[SEP]", end)]
     )
     whole = json.loads(bare.to_str())
     whole["model"] = dict(fields)
@@ -155,8 +150,6 @@ def for_masked_text(view: str) -> str:
     The normalizer is applied to each part between special tokens, and would put a mark before each of them. Here only
     the first part gets one, and ``[MASK]`` includes the blank before it.
     """
-    import json
-
     whole = json.loads(view)
     normalizers = whole["normalizer"]["normalizers"]
     whole["normalizer"]["normalizers"] = [one for one in normalizers if one["type"] != "Prepend"]

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from isoglot.text.cleaning.processing import TextProcessing
 
-SAMPLE = 2_000_000
-"""Maximum characters of a sample: enough to see what makes up a millionth of the text."""
+SAMPLE = 2_000_000  # maximum characters of a sample: enough to see what makes up a millionth of the text
 
 
 @dataclass(frozen=True)

@@ -196,27 +196,16 @@ class VocabularyConfig:
             object.__setattr__(self, "unknown", "unk" if self.model == "wordpiece" else "bytes")
         for name, known in (("mode", TrainedMode), ("model", ModelName), ("unknown", Unknown), ("count", Counted)):
             check_name(name, getattr(self, name), get_args(known))
-        takes = "takes" if self.grading is None else "has no"
-        bytes_of_wordpiece = self.model == "wordpiece" and self.unknown == "bytes"
-        for wrong, problem, remedy in (
-            (
-                (self.mode == "graded") != (self.grading is not None),
-                f"mode {self.mode} {takes} anchors to keep",
-                "name the anchors to keep with mode graded, and only there",
-            ),
-            (
-                self.count == "merges" and self.model != "bpe",
-                f"{self.model} has no merges to count",
-                "count subwords, or choose model bpe",
-            ),
-            (
-                bytes_of_wordpiece,
-                "WordPiece cannot encode unknown characters as bytes",
-                "choose unknown unk, or another model",
-            ),
-        ):
-            if wrong:
-                raise ConfigError(problem, remedy, "conflicting-options")
+        if (self.mode == "graded") != (self.grading is not None):
+            problem = f"mode {self.mode} {'takes' if self.grading is None else 'has no'} anchors to keep"
+            remedy = "name the anchors to keep with mode graded, and only there"
+            raise ConfigError(problem, remedy, "conflicting-options")
+        if self.count == "merges" and self.model != "bpe":
+            problem = f"{self.model} has no merges to count"
+            raise ConfigError(problem, "count subwords, or choose model bpe", "conflicting-options")
+        if self.model == "wordpiece" and self.unknown == "bytes":
+            problem = "WordPiece cannot encode unknown characters as bytes"
+            raise ConfigError(problem, "choose unknown unk, or another model", "conflicting-options")
 
 
 def train_vocabulary(
@@ -379,11 +368,8 @@ class _Learner:
         asked = self.config.size
         size = asked + (needed if self.config.count == "merges" else 0)
         if size <= needed:
-            raise ConfigError(
-                f"size {asked} leaves no room beside {reserved} reserved subwords and {len(letters)} characters",
-                f"choose more than {needed}, or a lower coverage",
-                "invalid-value",
-            )
+            problem = f"size {asked} leaves no room beside {reserved} reserved subwords and {len(letters)} characters"
+            raise ConfigError(problem, f"choose more than {needed}, or a lower coverage", "invalid-value")
         with progress.task(f"{label}: counting", total=None, unit="chunks") as task:
             counts, every = count_chunks(lines, HELD[self.model])
             task.advance(len(counts))
@@ -521,7 +507,7 @@ def _shared(
         graders = [used for found in friends for used in found.used]
         about |= {"keep": grading.keep, "band": grading.band}
         about["provenance"] = merged([Provenance.from_facts(about["provenance"])], graders).facts()
-    assert share is not None  # noqa: S101 - the modes were checked at the door
+    assert share is not None  # noqa: S101 - the config has checked the mode
     types, ids = lay_out(pieces, share)
     members: dict[str, np.ndarray] = {}
     totals: dict[str, np.ndarray] = {}

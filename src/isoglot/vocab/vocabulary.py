@@ -54,7 +54,7 @@ from isoglot.vocab.external_tokenizer import (
     RowLayout,
     Side,
     exported_text,
-    open_given,
+    open_tokenizer,
     parse_tokenizer,
     row_layout,
 )
@@ -189,11 +189,8 @@ class Vocabulary:
             ConfigError: There is none.
         """
         if "[MASK]" not in self.special:
-            raise ConfigError(
-                "the tokenizer has no mask token",
-                "choose a model that was trained by masked language modeling",
-                "not-supported",
-            )
+            problem = "the tokenizer has no mask token"
+            raise ConfigError(problem, "choose a model that was trained by masked language modeling", "not-supported")
         return self.special["[MASK]"]
 
     def code_of(self, language: str) -> str:
@@ -289,11 +286,9 @@ class Vocabulary:
         if language is None and len(self.languages) == 1:
             language = self.languages[0]
         if language is None and self._processing:
-            raise ConfigError(
-                "the vocabulary segments or cleans text by language and none is named",
-                f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
-                "missing-option",
-            )
+            problem = "the vocabulary segments or cleans text by language and none is named"
+            remedy = f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}"
+            raise ConfigError(problem, remedy, "missing-option")
         code = "und" if language is None else language_code(language)
         found = self._processing.get(code) or self._processing.get(code.partition("-")[0])
         return found or TextProcessing(code)
@@ -396,11 +391,9 @@ class Vocabulary:
                 checked(language)
             return ""
         if language is None:
-            raise ConfigError(
-                f"a {self.mode} vocabulary encodes by language and none is named",
-                f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}",
-                "missing-option",
-            )
+            problem = f"a {self.mode} vocabulary encodes by language and none is named"
+            remedy = f"choose one of {', '.join(self.languages)}: --lang {self.languages[0]}"
+            raise ConfigError(problem, remedy, "missing-option")
         return self.code_of(language)
 
     # --- provenance ---
@@ -530,15 +523,15 @@ class Vocabulary:
             CorruptFileError: The text processing of an export is missing.
             StorageError: There is no such file, folder or name, or it is not a tokenizer.
         """
-        given, text = open_given(source), exported_text(source)
+        found, text = open_tokenizer(source), exported_text(source)
         return cls(
             mode="given",
             languages=[language_code(code) for code in languages or text.languages],
-            views={"": given.view},
+            views={"": found.view},
             processing=text.processing,
-            about={"tokenizer": given.origin} | ({"token_types": True} if given.token_types else {}),
-            special=given.special,
-            padding_side=given.padding_side,
+            about={"tokenizer": found.origin} | ({"token_types": True} if found.token_types else {}),
+            special=found.special,
+            padding_side=found.padding_side,
         )
 
     # --- files ---
@@ -620,11 +613,8 @@ class Vocabulary:
             check_form(files, {"counts.npy": bytes}, folder / INDEX, remedy=remedy)
             table = _count_table(files["counts.npy"], folder / "counts.npy", remedy)
             if table.shape != (len(index["counted"]), size):
-                raise CorruptFileError(
-                    f"counts of the shape {table.shape} for {len(index['counted'])} languages and {size:,} pieces",
-                    remedy,
-                    file=folder / INDEX,
-                )
+                problem = f"counts of the shape {table.shape} for {len(index['counted'])} languages and {size:,} pieces"
+                raise CorruptFileError(problem, remedy, file=folder / INDEX)
             counts = dict(zip(index["counted"], table, strict=True))
         found = cls(
             mode=index["mode"],

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 _CLOSING = frozenset(".,;:!?)]}»%…。，；：！？）】》」』、")
 _OPENING = frozenset("([{«（【《「『")
-Joined = Literal["apart", "share"]
-"""Whether a token with characters of several words is split or shared by the words."""
+Joined = Literal["apart", "share"]  # whether a token with characters of several words is split or shared by the words
 _CHUNK = 2048  # sentences encoded at a time
 
 
@@ -87,11 +86,7 @@ class Reader:
         return [np.asarray(found or unknown, dtype=np.int64) for found in ids]
 
     def words(
-        self,
-        sentences: Sequence[Sequence[str]],
-        blanks: Sequence[Sequence[bool] | None],
-        *,
-        joined: Joined = "apart",
+        self, sentences: Sequence[Sequence[str]], blanks: Sequence[Sequence[bool] | None], *, joined: Joined = "apart"
     ) -> list[Pieces]:
         """Encode sentences given as non-empty words.
 
@@ -247,8 +242,6 @@ def whole_words(vocabulary: Vocabulary, language: str | None = None) -> dict[str
     Raises:
         ConfigError: The vocabulary does not have the language, or encodes by language and none is named.
     """
-    import numpy as np
-
     known = language is not None and (language in vocabulary.languages or not vocabulary.languages)
     ids_N = vocabulary.ids_of(language) if known and language else np.arange(len(vocabulary))
     counts_V = vocabulary.counts(language) if known and language else None

@@ -18,13 +18,10 @@ ABILITIES = frozenset(
     ]
 )
 """Skills: 会 alone means ability, 她会唱歌, so the future takes 将会."""
-BARE_OBJECTS = frozenset({"play_music"})
-"""Verbs with a generic object: 演奏钢琴."""
-SINGLE_TIMES = frozenset({None, "now", "today"})
-"""Times of single events; with other times the present is habitual."""
+BARE_OBJECTS = frozenset({"play_music"})  # verbs with a generic object: 演奏钢琴
+SINGLE_TIMES = frozenset({None, "now", "today"})  # times of single events; with other times the present is habitual
 DAY_PARTS = frozenset({"in_the_morning", "in_the_afternoon", "in_the_evening", "at_night"})
-BEFORE_SUBJECT = frozenset({"every_day", "sometimes"})
-"""Frequencies that may stand at the head of the sentence."""
+BEFORE_SUBJECT = frozenset({"every_day", "sometimes"})  # frequencies that may stand at the head of the sentence
 
 
 class Chinese(ChinesePhrases):
@@ -46,78 +43,74 @@ class Chinese(ChinesePhrases):
 
     # --- two clauses ---
 
-    def coordinate(self, sentence: Sentence, meaning: Meaning) -> int:
-        """Two clauses with a comma between; *and* only in writing, and then a subject is not said twice."""
-        assert meaning.other is not None  # noqa: S101 - for the type checker
-        root = self.clause(sentence, meaning.main, "main")
+    def coordinate(self, sentence: Sentence, main: Clause, link: str, other: Clause) -> int:
+        """Two clauses separated by a comma; *and* only in writing, where a repeated subject is dropped."""
+        root = self.clause(sentence, main, "main")
         comma = self.punctuate(sentence, self.comma)
-        unit = meaning.other.unit * 8 + Part.LINK
-        same = _same(meaning.other.agent, meaning.main.agent)
-        link = 0
-        if meaning.link == "but":
-            link = sentence.add("但是", "但是", "CCONJ", "cc", unit)
-        elif meaning.register == "encyclopaedic":
+        unit = other.unit * 8 + Part.LINK
+        same = _same(other.agent, main.agent)
+        conjunction = 0
+        if link == "but":
+            conjunction = sentence.add("但是", "但是", "CCONJ", "cc", unit)
+        elif sentence.meaning.register == "encyclopaedic":
             word = "并且" if same else "而"
-            link = sentence.add(word, word, "CCONJ", "cc", unit)
-        second = self._clause(sentence, meaning.other, subject=not (same and link and meaning.link == "and"))
-        sentence.attach(second, root, "conj" if link else "parataxis")
+            conjunction = sentence.add(word, word, "CCONJ", "cc", unit)
+        second = self._clause(sentence, other, subject=not (same and conjunction and link == "and"))
+        sentence.attach(second, root, "conj" if conjunction else "parataxis")
         sentence.attach(comma, second)
-        if link:
-            sentence.attach(link, second)
+        if conjunction:
+            sentence.attach(conjunction, second)
         return root
 
-    def subordinate(self, sentence: Sentence, meaning: Meaning) -> int:
-        """*When* always comes first; *because* and *although* do where the wording asks for it, and come in pairs."""
-        assert meaning.other is not None  # noqa: S101 - for the type checker
-        if meaning.link == "when":
-            return self._when(sentence, meaning)
-        unit = meaning.other.unit * 8 + Part.LINK
+    def subordinate(self, sentence: Sentence, main: Clause, link: str, other: Clause) -> int:
+        """*When* always comes first; *because* and *although* if the wording asks for it, and then in pairs."""
+        if link == "when":
+            return self._when(sentence, main, other)
+        unit = other.unit * 8 + Part.LINK
         if not sentence.wording.link_first:
-            root = self.clause(sentence, meaning.main, "main")
+            root = self.clause(sentence, main, "main")
             comma = self.punctuate(sentence, self.comma)
-            word = "因为" if meaning.link == "because" else "尽管"
-            link = sentence.add(word, word, "SCONJ", "mark", unit)
-            other = self._clause(sentence, meaning.other)
+            word = "因为" if link == "because" else "尽管"
+            conjunction = sentence.add(word, word, "SCONJ", "mark", unit)
+            second = self._clause(sentence, other)
         else:
-            word = "因为" if meaning.link == "because" else "虽然"
-            link = sentence.add(word, word, "SCONJ", "mark", unit)
-            other = self._clause(sentence, meaning.other, subject=not _same(meaning.other.agent, meaning.main.agent))
+            word = "因为" if link == "because" else "虽然"
+            conjunction = sentence.add(word, word, "SCONJ", "mark", unit)
+            second = self._clause(sentence, other, subject=not _same(other.agent, main.agent))
             comma = self.punctuate(sentence, self.comma)
-            if meaning.link == "because":
+            if link == "because":
                 answer = sentence.add("所以", "所以", "SCONJ", "mark", unit)
             else:
                 answer = sentence.add("但是", "但是", "CCONJ", "cc", unit)
-            root = self.clause(sentence, meaning.main, "after")
+            root = self.clause(sentence, main, "after")
             sentence.attach(answer, root)
-        sentence.attach(link, other)
-        sentence.attach(other, root, "advcl")
-        sentence.attach(comma, other)
+        sentence.attach(conjunction, second)
+        sentence.attach(second, root, "advcl")
+        sentence.attach(comma, second)
         return root
 
-    def _when(self, sentence: Sentence, meaning: Meaning) -> int:
-        """In writing 当…时, in conversation …的时候, *the time that ...*; the time of both stands before it."""
-        assert meaning.other is not None  # noqa: S101 - for the type checker
-        unit = meaning.other.unit * 8 + Part.LINK
-        written = meaning.register == "encyclopaedic"
+    def _when(self, sentence: Sentence, main: Clause, other: Clause) -> int:
+        """Written 当…时, conversational …的时候, *the time that …*; an adverb of time of both clauses comes first."""
+        unit = other.unit * 8 + Part.LINK
+        written = sentence.meaning.register == "encyclopaedic"
         before: list[int] = []
-        if meaning.main.time:
-            before.append(self.adverbial(sentence, meaning.main.time, meaning.main.unit * 8 + Part.TIME))
+        if main.time:
+            before.append(self.adverbial(sentence, main.time, main.unit * 8 + Part.TIME))
             if written:
                 self.punctuate(sentence, self.comma, before[0])
-        link = sentence.add("当", "当", "SCONJ", "mark", unit) if written else 0
+        conjunction = sentence.add("当", "当", "SCONJ", "mark", unit) if written else 0
         # A subject that the main clause names is left out: 看见房子时，国王哭了.
-        subject = not _same(meaning.other.agent, meaning.main.agent)
-        other = self._clause(sentence, meaning.other, mood="when", subject=subject)
+        inner = self._clause(sentence, other, mood="when", subject=not _same(other.agent, main.agent))
         if written:
-            sentence.attach(link, other)
-            sentence.add("时", "时", "ADP", "mark", unit, other)
-            head, relation = other, "advcl"
+            sentence.attach(conjunction, inner)
+            sentence.add("时", "时", "ADP", "mark", unit, inner)
+            head, relation = inner, "advcl"
         else:
-            sentence.add("的", "的", "SCONJ", "mark:rel", unit, other)
+            sentence.add("的", "的", "SCONJ", "mark:rel", unit, inner)
             head, relation = sentence.add("时候", "时候", "NOUN", "dep", unit), "nmod:tmod"
-            sentence.attach(other, head, "acl:relcl")
+            sentence.attach(inner, head, "acl:relcl")
         comma = self.punctuate(sentence, self.comma, head)
-        root = self._clause(sentence, meaning.main, timed=False)
+        root = self._clause(sentence, main, timed=False)
         sentence.attach(head, root, relation)
         sentence.attach(comma, head)
         return sentence.close(root, before)
@@ -125,7 +118,7 @@ class Chinese(ChinesePhrases):
     # --- one clause ---
 
     def clause(self, sentence: Sentence, clause: Clause, position: Position) -> int:
-        """Subject, time, place and manner, verb, objects; a question that asks for no word ends in 吗."""
+        """Subject, time, place and manner, verb, objects; a yes-no question ends in 吗."""
         asked = sentence.meaning.question and clause is sentence.meaning.main
         head = self._clause(sentence, clause, fronts=position == "main" and not asked)
         if asked and not any(isinstance(p, Asked) for p in (clause.agent, clause.patient, clause.place, clause.goal)):
@@ -170,7 +163,7 @@ class Chinese(ChinesePhrases):
     def _when_and_how_often(
         self, sentence: Sentence, clause: Clause, before: list[int], *, front: bool, rest: bool, timed: bool = True
     ) -> None:
-        """Time (unless it has been said), then frequency (but 每天早上): those that may be first, and the rest."""
+        """Append time, unless it is expressed already, and frequency (每天早上: the other way round)."""
         if not (clause.time or clause.frequency):
             return
         parts = [(clause.time if timed else None, Part.TIME), (clause.frequency, Part.FREQUENCY)]
@@ -221,7 +214,7 @@ class Chinese(ChinesePhrases):
         if under_way and clause.time == "now" and not clause.negative:
             before.append(sentence.add("正", "正", "ADV", "advmod", unit))
         if under_way and not place_first:
-            # Of two 在, the one of the progressive and the one of the place, one is said: 正在花园里.
+            # Of two 在, one of the progressive and one of the place, only one is used: 正在花园里.
             before.append(sentence.add("在", "在", "ADV", "advmod", unit))
         if clause.place is not None and place_first:
             before.append(self._place(sentence, clause.place, "在", "obl"))
@@ -275,7 +268,7 @@ class Chinese(ChinesePhrases):
         return isinstance(patient, Pronoun) or (isinstance(patient, Thing) and patient.definite and not verb.marker)
 
     def _aspect(self, sentence: Sentence, clause: Clause, verb: Verb, mood: str) -> str:
-        """了 after what happened, 着 after what is worn; neither in what did not, will or often does happen."""
+        """The aspect particle: 了 for completed events, 着 for clothes; none if negated, future or habitual."""
         if clause.negative or clause.frequency or clause.tense == "future" or mood == "patient":
             return ""
         if verb.kind == "wear":
@@ -285,12 +278,12 @@ class Chinese(ChinesePhrases):
         if mood and len(verb.word) > 1 and not (clause.patient or clause.goal):
             return ""  # 了 and 的 do not meet: 见面的朋友
         if verb.kind == "bare":
-            # What just lasted needs 了 where nothing else is said of it, and where it is asked whether it did.
+            # A past activity needs 了 if the clause says nothing else about it, and in a question.
             asked = sentence.meaning.question and not isinstance(clause.place, Asked)
             alone = clause.place is None and not clause.manner
             return "了" if clause.tense == "past" and not mood and verb.lasts and (alone or asked) else ""
         if verb.kind in {"end", "turn"} and clause.tense == "present" and not mood:
-            # Told as it happens, 孩子打破杯子, it has no 了 either, but where it is asked for or just now the case.
+            # In the narrative present, 孩子打破杯子, there is no 了 either, except in questions and with *now*.
             asked = sentence.meaning.question and clause is sentence.meaning.main and clause.time in SINGLE_TIMES
             now = clause.time == "now" and not verb.lasts
             return "了" if now or (asked and not isinstance(clause.place, Asked)) else ""

@@ -21,10 +21,8 @@ PRONOUNS = {(1, False): "我", (2, False): "你", (1, True): "我们", (2, True)
 THIRD = {"m": ("他", "他们"), "f": ("她", "她们"), "": ("它", "它们")}
 ASKED = {"who": "谁", "what": "什么", "where": "哪里"}
 
-COVERBS = frozenset({"用", "给"})
-"""Prepositions that the treebank takes for verbs, with what they mark as their object."""
-POINTED = frozenset({"country"})
-"""What cannot be known by its bare noun: 访问那个国家."""
+COVERBS = frozenset({"用", "给"})  # prepositions that the treebank takes for verbs, with what they mark as their object
+POINTED = frozenset({"country"})  # nouns that need a demonstrative if they are definite: 访问那个国家
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,7 +33,7 @@ class Noun:
     measure: str
     at: str  # the localizer of a place: 里, 上, or none
     to: str  # the localizer of a goal: 去河边
-    plural: str  # what known people in the plural take, 们, or are called, 人们; empty for all else
+    plural: str  # of definite plural persons: the suffix 们, or a word such as 人们; else empty
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,10 +68,10 @@ class Adjective:
 
 
 def _special(table: str, make: Callable[[dict[str, str]], Row], world: World) -> dict[str, dict[str, Row]]:
-    """Words that are said of some things only, by concept and thing; ``@both``: of two unlike ones."""
+    """Words that are used with certain nouns only, by concept and noun; ``@both``: with two unlike ones."""
     special: dict[str, dict[str, Row]] = {}
     for row in read_table("zh", table):
-        special.setdefault(row["concept"], {}).update(dict.fromkeys(_expand(row["of"], world), make(row)))
+        special.setdefault(row["concept"], {}).update(dict.fromkeys(world.and_below(row["of"]), make(row)))
     return special
 
 
@@ -84,7 +82,7 @@ def _verb(row: dict[str, str]) -> Verb:
 
 def _adjective(row: dict[str, str], world: World) -> Adjective:
     attribute = row["attribute"]
-    # 长长 is 长 said twice.
+    # 长长 is a reduplication of 长.
     lemma = attribute[0] if len(attribute) == 2 and attribute[0] == attribute[1] else attribute
     return Adjective(
         attribute=attribute,
@@ -94,17 +92,8 @@ def _adjective(row: dict[str, str], world: World) -> Adjective:
         predicate=row["predicate"],
         mode=row["mode"],
         tag=row["tag"] or "ADJ",
-        keeps=frozenset(_expand(row["keep"], world)),
+        keeps=world.and_below(row["keep"]),
     )
-
-
-def _expand(cell: str, world: World) -> list[str]:
-    """A list of concepts with all that is below each."""
-    found = []
-    for name in cell.split(",") if cell else ():
-        found.append(name)
-        found += [concept for concept in world.nouns if name in world.kinds_of(concept)]
-    return found
 
 
 class ChinesePhrases(Grammar):

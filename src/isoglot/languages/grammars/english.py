@@ -54,8 +54,7 @@ class Operator:
     part: int = Part.HEAD
 
 
-FIRST, THIRD, OTHER = range(3)
-"""Persons with a verb form of their own: *I*; *he*, *she*, *it*; all others."""
+FIRST, THIRD, OTHER = range(3)  # persons with a verb form of their own: *I*; *he*, *she*, *it*; all others
 
 
 def _operators(forms: str, lemma: str, relation: str, part: int = Part.HEAD) -> list[Operator]:
@@ -70,11 +69,10 @@ COPULA_BE = {
 }
 WILL, WILL_BE = Operator("will", "will", "aux"), Operator("will", "will", "aux", Part.COPULA)
 
+# The operator before *n't*, and both as they are written; there is none for *am*.
 NEGATED = {form: (form, f"{form}n't") for form in ("is", "are", "was", "were", "do", "does", "did")}
 NEGATED["will"] = ("wo", "won't")
-"""The operator before *n't*, and both as they are written; there is none for *am*."""
-SHORTENED = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll"}
-"""The operator after a pronoun, in conversation."""
+SHORTENED = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll"}  # the operator after a pronoun, in conversation
 
 
 def _noun(row: dict[str, str]) -> Noun:
@@ -115,10 +113,8 @@ def article(word: str) -> str:
 PRONOUNS = {(1, False): "I", (2, False): "you", (1, True): "we", (2, True): "you"}
 OBJECTIVE = {"I": "me", "we": "us", "he": "him", "she": "her", "they": "them"}
 
-UNFOLDING = frozenset({"now", "today"})
-"""Times at which the present is the progressive; at the others it is a habit."""
-FRONTED = frozenset({"sometimes", "every_day"})
-"""Frequencies that may open a sentence; *rarely* would invert it."""
+UNFOLDING = frozenset({"now", "today"})  # times at which the present is the progressive; at the others it is a habit
+FRONTED = frozenset({"sometimes", "every_day"})  # frequencies that may open a sentence; *rarely* would invert it
 NOT_BEFORE_VERB = "well"
 
 

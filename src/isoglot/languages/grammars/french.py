@@ -22,11 +22,9 @@ FRONTED = frozenset({"often", "sometimes", "every_day"})
 """How often, where it may open a sentence; *rarement* there would call for inversion."""
 AUXILIARY = {"": "present", "subjunctive": "subjunctive", "earlier": "imperfect"}
 """The tense of the auxiliary in each mood."""
-EARLY = frozenset({"bien", "vite", "volontiers"})
-"""Words that stand before the participle: *a bien chanté*."""
+EARLY = frozenset({"bien", "vite", "volontiers"})  # words that stand before the participle: *a bien chanté*
 WEEKDAYS = frozenset({"on_sunday", "on_monday"})
-SEA, SWIMMERS = frozenset({"sea"}), frozenset({"animal", "fish"})
-"""People and ships are *en mer*, fish *dans la mer*."""
+SEA, SWIMMERS = frozenset({"sea"}), frozenset({"animal", "fish"})  # people and ships are *en mer*, fish *dans la mer*
 
 
 @dataclass(slots=True)
@@ -35,11 +33,11 @@ class _Parts:
 
     sentence: Sentence
     clause: Clause
-    first: str  # the time or the frequency that has been said already, before the subject or after the verb
+    first: str  # the time or frequency that is expressed already, before the subject or after the verb
     dependents: list[int] = field(default_factory=list)  # positions of words that hang on the predicate
     # Word, lemma, relation and unit of the pronouns before the verb
     clitics: list[tuple[str, str, str, int]] = field(default_factory=list)
-    said: list[Phrase] = field(default_factory=list)  # what the clitics say
+    said: list[Phrase] = field(default_factory=list)  # the phrases that clitics express
     asked: int = 0  # the question word
     # In a question: a pronoun follows the verb (*le roi dort-il*), or the noun does (*où est le roi*)
     inverts: Literal["", "pronoun", "noun"] = ""
@@ -208,7 +206,7 @@ class French(FrenchPhrases):
     # --- the verb and what stands around it ---
 
     def _past(self, sentence: Sentence, clause: Clause, verb: Verb, mood: str) -> str:
-        """The tense that says the past: ``imperfect`` or ``compound``; in the subjunctive, that or ``compound``."""
+        """The tense of the past: ``imperfect`` or ``compound``; in the subjunctive, that or ``compound``."""
         kind = verb.past or ("activity" if self.world.verbs[clause.predicate].stative else "event")
         lasting = bool(clause.frequency) or kind == "state" or (kind == "activity" and clause.time not in BOUNDED)
         if mood == "subjunctive":
@@ -328,10 +326,10 @@ class French(FrenchPhrases):
         manner = self._manner(sentence, clause)
         if manner is not None and len(manner.words) == 1 and manner.words[0][0] not in EARLY:
             depends.append(manner.add_to(sentence, unit + Part.MANNER))
-        patient = _to_say(clause.patient, parts)
-        recipient = _to_say(clause.recipient, parts)
-        goal = _to_say(clause.goal, parts)
-        place = _to_say(clause.place, parts)
+        patient = _after_verb(clause.patient, parts)
+        recipient = _after_verb(clause.recipient, parts)
+        goal = _after_verb(clause.goal, parts)
+        place = _after_verb(clause.place, parts)
         heavy = any(is_heavy(phrase) for phrase in (patient, recipient, goal, place))
         if heavy:  # a vu hier le chien qui dort
             self._when(parts)
@@ -376,7 +374,7 @@ class French(FrenchPhrases):
         self._when(parts)
 
     def _when(self, parts: _Parts) -> None:
-        """The time, if it has not been said yet."""
+        """The time, unless it is expressed already."""
         clause = parts.clause
         if clause.time and parts.first != clause.time:
             parts.dependents.append(self._time(parts.sentence, clause, clause.time, clause.unit * 8 + Part.TIME))
@@ -437,7 +435,7 @@ class French(FrenchPhrases):
         sentence.attach(inner, head, "acl:relcl")
 
 
-def _to_say(phrase: Phrase | None, parts: _Parts) -> Phrase | None:
+def _after_verb(phrase: Phrase | None, parts: _Parts) -> Phrase | None:
     """The phrase, if it follows the verb: what is asked for and the clitics stand before it."""
     return None if isinstance(phrase, Asked) or any(phrase is said for said in parts.said) else phrase
 

@@ -38,8 +38,8 @@ class Noun:
     # The prepositions of place and of goal where the noun is indefinite, plural or described: *dans une école*
     any: tuple[str, str]
     using: str
-    counted: bool  # takes *un* though the world calls it a mass: *un médicament*
-    familiar: bool  # only said in conversation: *papy*
+    counted: bool  # takes *un* although the concept is a mass noun: *un médicament*
+    familiar: bool  # only in conversation: *papy*
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,7 +66,7 @@ class Conjugation:
 
 @dataclass(slots=True, frozen=True)
 class Verb:
-    """A verb, what it governs, and how its past is said."""
+    """A verb, its government, and the tense of its past."""
 
     lemma: str
     forms: Conjugation
@@ -187,7 +187,7 @@ HAVE = conjugate("avoir", "", "ai,as,a,avons,avez,ont", "aur", "aie,aies,ait,ayo
 def _usual_and_special(
     table: str, make: Callable[[dict[str, str]], Row]
 ) -> tuple[dict[str, list[Row]], dict[str, tuple[frozenset[str], Row]]]:
-    """The usual words by concept; and the one that is said of certain concepts, with these."""
+    """The usual words by concept; and words that are used with certain concepts only, with those."""
     usual: dict[str, list[Row]] = {}
     special: dict[str, tuple[frozenset[str], Row]] = {}
     for row in read_table("fr", table):
@@ -206,7 +206,7 @@ class FrenchLexicon:
         """Forms with an h that keeps the article whole: *le hibou*."""
         self.nouns = by_concept("fr", "nouns", self._noun)
         self.adjectives, self.special_adjectives = _usual_and_special("adjectives", self._adjective)
-        """The special ones are said of certain concepts and their kinds: *une voiture neuve*."""
+        """The special ones are used with certain concepts and their kinds: *une voiture neuve*."""
         self.verbs, self.special_verbs = _usual_and_special("verbs", self._verb)
         """The special ones are done to certain concepts (or by them) and their kinds: to every ``person``."""
         self.aspirated |= {row["lemma"] for row in read_table("fr", "numbers") if row["flags"] == "h"}

@@ -31,16 +31,16 @@ class German(Grammar):
 
     def __init__(self) -> None:
         super().__init__()
-        world = self.world.nouns
-        self.nouns = by_concept("de", "nouns", lambda row: forms.noun(row, world[row["concept"]].mass))
+        world = self.world
+        self.nouns = by_concept("de", "nouns", lambda row: forms.noun(row, world.nouns[row["concept"]].mass))
         self.verbs = by_concept("de", "verbs", forms.verb)
         self.adjectives = by_concept("de", "adjectives", forms.adjective)
-        # Where German has two words for one concept, by what it is said of: people essen, animals fressen.
+        # Where German has two words for one concept, depending on the noun: people essen, animals fressen.
         self.special_verbs = SpecialVerbs(
-            by_concept("de", "special_verbs", lambda row: (row, forms.verb(row))), self._below
+            by_concept("de", "special_verbs", lambda row: (row, forms.verb(row))), world.and_below
         )
         self.special_adjectives: dict[str, tuple[frozenset[str], list[forms.Adjective]]] = {
-            row["concept"]: (self._below(row["of"]), [forms.adjective(row)])
+            row["concept"]: (world.and_below(row["of"]), [forms.adjective(row)])
             for row in read_table("de", "special_adjectives")
         }
         self.special_adverbs: dict[tuple[str, str], list[Fixed]] = {
@@ -48,12 +48,7 @@ class German(Grammar):
             for row in read_table("de", "special_adverbs")
             for verb in row["verbs"].split(",")
         }
-        self.animals = self._below("animal")
-
-    def _below(self, cell: str) -> frozenset[str]:
-        """The concepts of a cell and all below them."""
-        named = set(cell.split(",")) if cell else set()
-        return frozenset(c for c in self.world.nouns if c in named or named.intersection(self.world.kinds_of(c)))
+        self.animals = world.and_below("animal")
 
     # --- the sentence ---
 

@@ -11,8 +11,7 @@ from isoglot.languages.grammars.lexicon import from_row
 
 NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
 MASCULINE, FEMININE, NEUTER, PLURAL = range(4)
-WEAK, MIXED, STRONG = range(3)
-"""How an adjective is inflected: after *der*, after *ein* and *kein*, after nothing."""
+WEAK, MIXED, STRONG = range(3)  # how an adjective is inflected: after *der*, after *ein* and *kein*, after nothing
 
 GENDERS = {"m": MASCULINE, "f": FEMININE, "n": NEUTER}
 
@@ -75,7 +74,7 @@ class Noun:
     forms: tuple[str, ...]
     mass: bool  # has no indefinite article
     at: str  # preposition of the place, with the dative
-    at_for_animals: str  # the same, said of an animal: sailors are *auf dem Meer*, sharks *im Meer*
+    at_for_animals: str  # the same for animals: sailors are *auf dem Meer*, sharks *im Meer*
     to: str  # preposition of the goal, with the accusative; *zu* with the dative
     by: str  # preposition of the instrument, with the dative
 

@@ -31,13 +31,9 @@ def read_table(folder: str, name: str) -> list[dict[str, str]]:
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) != len(columns):
-            raise InputError(
-                f"{len(cells)} columns where the first line has {len(columns)}",
-                "separate the columns with one tab each",
-                "column-count",
-                file=str(path),
-                line=number,
-            )
+            problem = f"{len(cells)} columns where the first line has {len(columns)}"
+            remedy = "separate the columns with one tab each"
+            raise InputError(problem, remedy, "column-count", file=str(path), line=number)
         rows.append({column: "" if cell == "-" else cell for column, cell in zip(columns, cells, strict=True)})
     return rows
 

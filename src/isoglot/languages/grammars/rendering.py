@@ -43,9 +43,9 @@ class Grammar(ABC):
         if meaning.other is None or meaning.link is None:
             root = self.clause(sentence, meaning.main, "main")
         elif meaning.link in ("and", "but"):
-            root = self.coordinate(sentence, meaning)
+            root = self.coordinate(sentence, meaning.main, meaning.link, meaning.other)
         else:
-            root = self.subordinate(sentence, meaning)
+            root = self.subordinate(sentence, meaning.main, meaning.link, meaning.other)
         sentence.attach(root, 0, "root")
         self.punctuate(sentence, self.marks[meaning.question], root)
         sentence.capitalize()
@@ -58,42 +58,38 @@ class Grammar(ABC):
         ``sentence.meaning.question`` says whether it is a question; this concerns only ``sentence.meaning.main``.
         """
 
-    def coordinate(self, sentence: Sentence, meaning: Meaning) -> int:
+    def coordinate(self, sentence: Sentence, main: Clause, link: str, other: Clause) -> int:
         """Two main clauses joined by *and* or *but*."""
-        assert meaning.other is not None  # noqa: S101 - for the type checker
-        assert meaning.link is not None  # noqa: S101
-        root = self.clause(sentence, meaning.main, "main")
-        comma = self.punctuate(sentence, self.comma) if meaning.link in self.comma_before else 0
-        link = self.conjunction(sentence, meaning.link, "CCONJ", "cc", meaning.other.unit)
-        second = self.clause(sentence, meaning.other, "main")
+        root = self.clause(sentence, main, "main")
+        comma = self.punctuate(sentence, self.comma) if link in self.comma_before else 0
+        conjunction = self.conjunction(sentence, link, "CCONJ", "cc", other.unit)
+        second = self.clause(sentence, other, "main")
         sentence.attach(second, root, "conj")
-        sentence.attach(link, second)
+        sentence.attach(conjunction, second)
         if comma:
             sentence.attach(comma, second)
         return root
 
-    def subordinate(self, sentence: Sentence, meaning: Meaning) -> int:
+    def subordinate(self, sentence: Sentence, main: Clause, link: str, other: Clause) -> int:
         """A main clause and one with *because*, *when* or *although*, in the order the wording asks for."""
-        assert meaning.other is not None  # noqa: S101 - for the type checker
-        assert meaning.link is not None  # noqa: S101
         if sentence.wording.link_first:
-            link = self.conjunction(sentence, meaning.link, "SCONJ", "mark", meaning.other.unit)
-            other = self.clause(sentence, meaning.other, "sub")
+            conjunction = self.conjunction(sentence, link, "SCONJ", "mark", other.unit)
+            second = self.clause(sentence, other, "sub")
             comma = self.punctuate(sentence, self.comma)
-            root = self.clause(sentence, meaning.main, "after")
+            root = self.clause(sentence, main, "after")
         else:
-            root = self.clause(sentence, meaning.main, "main")
-            comma = self.punctuate(sentence, self.comma) if meaning.link in self.comma_before else 0
-            link = self.conjunction(sentence, meaning.link, "SCONJ", "mark", meaning.other.unit)
-            other = self.clause(sentence, meaning.other, "sub")
-        sentence.attach(link, other)
-        sentence.attach(other, root, "advcl")
+            root = self.clause(sentence, main, "main")
+            comma = self.punctuate(sentence, self.comma) if link in self.comma_before else 0
+            conjunction = self.conjunction(sentence, link, "SCONJ", "mark", other.unit)
+            second = self.clause(sentence, other, "sub")
+        sentence.attach(conjunction, second)
+        sentence.attach(second, root, "advcl")
         if comma:
-            sentence.attach(comma, other)
+            sentence.attach(comma, second)
         return root
 
     def complement(self, sentence: Sentence, head: int, inner: Clause, say: Callable[[], int]) -> None:
-        """Append what is said or thought: ``say`` appends the clause; with commas, it stands between them."""
+        """Append a complement clause with its conjunction and commas; ``say`` appends the clause itself."""
         comma = self.punctuate(sentence, self.comma) if self.comma_around else 0
         link = self.conjunction(sentence, "that", "SCONJ", "mark", inner.unit)
         predicate = say()

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 WAS = ("был", "была", "было", "были")
 WILL = ("буду", "будешь", "будет", "будем", "будете", "будут")
 WHERE = {"at": "где", "to": "куда", "from": "откуда"}
-WEATHER = frozenset({"rain", "snow"})
-"""Subjects that follow the verb when they fall: *вчера выпал снег*."""
+WEATHER = frozenset({"rain", "snow"})  # subjects that follow the verb when they fall: *вчера выпал снег*
 FRONTED = frozenset({"often", "sometimes", "every_day"})
 """Adverbs of frequency that may begin a sentence without emphasis."""
 
@@ -39,7 +38,7 @@ class _Parts(NamedTuple):
     clause: Clause
     dependents: list[int]  # positions of words that hang on the predicate; some already stand before it
     asked: bool = False
-    fronted: str = ""  # ``time`` or ``frequency`` if it has been said already
+    fronted: str = ""  # ``time`` or ``frequency`` if it is expressed already
     gap: Thing | None = None  # in a relative clause, the thing that it describes
 
 
@@ -58,14 +57,8 @@ class Russian(RussianPhrases):
         self.verbs = by_concept("ru", "verbs", read_verb)
         # verbs that depend on the object: clothes are washed with another verb than plates
         self.special_verbs = SpecialVerbs(
-            by_concept("ru", "special_verbs", lambda row: (row, read_verb(row))), self._below
+            by_concept("ru", "special_verbs", lambda row: (row, read_verb(row))), self.world.and_below
         )
-
-    def _below(self, cell: str) -> frozenset[str]:
-        """The concepts of a cell and all below them; ``@LOC`` and the like stay."""
-        named = set(cell.split(",")) if cell else set()
-        below = {c for c in self.world.nouns if named.intersection(self.world.kinds_of(c))}
-        return frozenset(named | below)
 
     # --- the sentence ---
 
@@ -225,7 +218,7 @@ class Russian(RussianPhrases):
         return True
 
     def _predicate(self, sentence: Sentence, clause: Clause, agreement: Agreement) -> int:
-        """Append what is said of the subject of a copular clause."""
+        """Append the predicate of a copular clause."""
         case: Case = "nom" if clause.tense == "present" else "ins"
         if clause.kind == "property":
             rows = self.adjective(clause.predicate, clause.agent)
@@ -356,7 +349,7 @@ class Russian(RussianPhrases):
         dependents.append(self.phrase(sentence, patient, case, object_relation(verb.patient), preposition))
 
     def _is_some(self, clause: Clause, verb: Verb, lemma: str) -> bool:
-        """Whether the object is some stuff that stands in the genitive: *не пьёт воды*, *выпил воды*."""
+        """Whether the object is an amount of a substance, in the genitive: *не пьёт воды*, *выпил воды*."""
         patient = clause.patient
         if clause.predicate not in SOME or not isinstance(patient, Thing) or patient.definite:
             return False

@@ -14,8 +14,7 @@ from typing import Literal, cast
 
 from isoglot.languages.grammars.lexicon import Fixed, by_concept, parse_particle, read_table
 
-Case = Literal["nom", "gen", "dat", "acc", "ins", "loc"]
-"""``loc`` is the prepositional."""
+Case = Literal["nom", "gen", "dat", "acc", "ins", "loc"]  # ``loc`` is the prepositional
 Gender = Literal["m", "f", "n"]
 
 CASES: tuple[Case, ...] = ("nom", "gen", "dat", "acc", "ins", "loc")
@@ -311,7 +310,7 @@ def read_adjectives() -> dict[str, list[Adjective]]:
 
 
 def read_special_adjectives() -> dict[tuple[str, str], Adjective]:
-    """By concept of the adjective and of the noun, where another word than usual is said: *крепкий кофе*."""
+    """Adjectives by their concept and that of the noun, where they differ from the usual ones: *крепкий кофе*."""
     return {
         (row["concept"], of): _adjective(row["lemma"], row["short"])
         for row in read_table("ru", "special_adjectives")
@@ -363,8 +362,7 @@ LABIALS = "бвмпф"
 MUTATIONS = {"ст": "щ", "д": "ж", "з": "ж", "с": "ш", "т": "ч"}
 """What the last consonant of the stem becomes in the first person of verbs in -ить."""
 
-Government = tuple[str, "Case"]
-"""The preposition, or nothing, and the case."""
+Government = tuple[str, "Case"]  # the preposition, or nothing, and the case
 
 
 @dataclass(slots=True, frozen=True)
@@ -384,9 +382,9 @@ class Verb:
     habitual: Forms  # what is done again and again; another verb with motion (*идти*, but *часто ходить*)
     perfective: Forms | None
     patient: Government
-    goal: Government | None  # how the goal is said where that does not depend on the place: *плыть к острову*
-    place: str  # ``at``, or how what is elsewhere the place is said: ``to``, ``from`` (*уйти с вокзала*)
-    instrument: Government | None  # how the instrument is said where that does not depend on the instrument
+    goal: Government | None  # government of the goal, if it does not depend on the place: *плыть к острову*
+    place: str  # ``at``; ``to`` or ``from`` for verbs whose place is a goal or an origin (*уйти с вокзала*)
+    instrument: Government | None  # government of the instrument, if it does not depend on the noun
     # ``event``: not a state in Russian; ``future``: only its future is perfective; ``denied``, ``asked``: the past is
     # imperfective where it is denied or asked for
     aspect: frozenset[str]
@@ -508,7 +506,7 @@ INSTRUMENTS = {
     }.items()
     for concept in concepts
 }
-"""How instruments are said that are not in the plain instrumental."""
+"""Government of instruments that are not in the plain instrumental."""
 CAREFULLY = {
     predicate: f"carefully~{how}"
     for how, predicates in {
@@ -517,8 +515,8 @@ CAREFULLY = {
     }.items()
     for predicate in predicates.split(" ")
 }
-"""What is done *внимательно*, with the mind, or *тщательно*, with much work, rather than *осторожно*."""
+"""Verbs whose *carefully* is *внимательно*, attentively, or *тщательно*, thoroughly, rather than *осторожно*."""
 SOME = frozenset({"eat", "drink", "cook", "buy", "sell", "find", "steal", "give", "send", "bring", "lend"})
-"""Verbs of which some stuff is the object; denied, it stands in the genitive: *не купил хлеба*."""
+"""Verbs whose object may be an amount of a substance; if negated, it is in the genitive: *не купил хлеба*."""
 LIVING = frozenset({"feed", "milk_cow", "hunt", "kill", "catch", "train"})
-"""Verbs whose object is alive, so that one asks *кого*, of animals, too."""
+"""Verbs whose object is alive: questions ask for it with *кого*, also for animals."""

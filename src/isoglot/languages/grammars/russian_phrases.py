@@ -18,8 +18,7 @@ Agreement = tuple[int, int]
 """The person, from 0 (я) to 5 (они), and the form of the past: masculine, feminine, neuter, plural."""
 
 GENDERS = ("m", "f", "n", "pl")
-FEW = 4
-"""Up to this number a noun stands in the genitive singular."""
+FEW = 4  # up to this number a noun stands in the genitive singular
 
 # nom gen dat acc ins loc
 PRONOUNS: dict[str, tuple[str, ...]] = {
@@ -41,8 +40,7 @@ WHICH = forms.decline_adjective("который")
 ADJECTIVAL = ("ая", "яя", "ое", "ее", "ый", "ий", "ой")
 """Ends of nouns that may be declined like adjectives; after two, three and four they stand in the plural."""
 FROM = {"в": "из", "на": "с"}
-SIZES = frozenset({"big", "small"})
-"""What is said of the pieces rather than of all together: *большая луковица*."""
+SIZES = frozenset({"big", "small"})  # adjectives of the pieces rather than of the whole: *большая луковица*
 
 
 def object_relation(how: Government) -> str:
@@ -54,7 +52,7 @@ def object_relation(how: Government) -> str:
 
 
 class RussianPhrases(Grammar):
-    """How Russian says things, names and pronouns in each case."""
+    """Noun phrases, names and pronouns of Russian in each case."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +110,7 @@ class RussianPhrases(Grammar):
             return THIRD[GENDERS.index(self.names[of.name].gender)]
         if not isinstance(of, Thing):
             return "они"
-        # In this sentence it may have been said by a synonym of another gender; in one before, by the usual word.
+        # In this sentence it may have been named by a synonym of another gender; in one before, by the usual word.
         named = sentence.meaning.main.agent
         if isinstance(named, Thing) and named.concept == of.concept:
             noun, counted = self.noun(sentence, named), named.count > 0

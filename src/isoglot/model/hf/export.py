@@ -14,14 +14,14 @@ Shapes: ``V`` vocabulary, ``D`` hidden size, ``T`` positions.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors.torch import save
 
 from isoglot.core.errors import ConfigError, IsoglotError, StorageError, shown
-from isoglot.core.files import read_json, storage_error, write_bytes
+from isoglot.core.files import as_json, read_json, storage_error, write_bytes, write_json
 from isoglot.core.language_codes import language_code
 from isoglot.core.run import written_together
 from isoglot.model.hf.import_weights import HF_SETTINGS, Family, hf_names
@@ -32,7 +32,7 @@ from isoglot.vocab.external_tokenizer import TEXT_FILE as TEXT
 from isoglot.vocab.subword_scheme import SPECIAL, for_masked_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from isoglot.model.config import EncoderConfig
     from isoglot.model.encoder import Encoder
@@ -76,17 +76,12 @@ def free_folder(folder: str | Path, is_earlier: Callable[[Path], bool]) -> Path:
     except (IsoglotError, TypeError):
         known = False
     if not known:
-        raise StorageError(
-            "the folder is not empty and not an earlier export",
-            "name a new folder or an empty one",
-            "not-replaceable",
-            file=folder,
-        )
+        problem = "the folder is not empty and not an earlier export"
+        raise StorageError(problem, "name a new folder or an empty one", "not-replaceable", file=folder)
     return target
 
 
-PROVENANCE = "isoglot_provenance.json"
-"""File with the provenance of the encoder; ``config.json`` has its hash."""
+PROVENANCE = "isoglot_provenance.json"  # file with the provenance of the encoder; ``config.json`` has its hash
 
 _NEEDED: dict[Family, dict[str, str | int]] = {
     "bert": {
@@ -134,8 +129,6 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         ConfigError: Hugging Face has no such model, or a language must be named.
         StorageError: The folder holds something else, or cannot be written to.
     """
-    from safetensors.torch import save
-
     family = hf_family(encoder.config)
     code = _checked(encoder.config, language)
     tokenizer, tokenizer_config = _tokenizer(encoder.vocabulary, code, encoder.max_length, family)
@@ -146,7 +139,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
     files = {
         "model.safetensors": save(weights, metadata={"format": "pt"}),
         "tokenizer.json": tokenizer.encode(),
-        "tokenizer_config.json": _json(tokenizer_config),
+        "tokenizer_config.json": as_json(tokenizer_config),
     }
     text = encoder.vocabulary.exported_text(code)
     if text.processing:
@@ -155,7 +148,7 @@ def export_to_hf(encoder: Encoder, folder: str | Path, language: str | None = No
         for name, data in files.items():
             write_bytes(scratch / name, data)
         _, config[MARK]["provenance"] = store_provenance(scratch, encoder.provenance, name=PROVENANCE)
-        write_bytes(scratch / "config.json", _json(config))
+        write_json(scratch / "config.json", config)
     return [target.absolute() / name for name in (*files, PROVENANCE, "config.json")]
 
 
@@ -171,23 +164,19 @@ def hf_family(config: EncoderConfig) -> Family:
         if not differ:
             return family
         reasons.append(f"{', '.join(differ)} is not supported by {_TITLES[family].upper()}")
-    raise ConfigError(
-        f"Hugging Face has no counterpart of this encoder ({'; '.join(reasons)})",
-        "export one with the norm, positions, mlp, bias and transform of the preset paper or modern",
-        "not-supported",
-    )
+    problem = f"Hugging Face has no counterpart of this encoder ({'; '.join(reasons)})"
+    remedy = "export one with the norm, positions, mlp, bias and transform of the preset paper or modern"
+    raise ConfigError(problem, remedy, "not-supported")
 
 
 def _checked(config: EncoderConfig, language: str | None) -> str | None:
-    """The language's code; refused if the encoder needs one and lacks it."""
+    """The canonical code of a language; an error if the encoder has private parts, and none for this language."""
     code = None if language is None else language_code(language)
     if config.is_separate and code not in config.languages:
         named = "none is named" if language is None else f"none for {shown(language)}"
-        raise ConfigError(
-            f"the encoder has private parts and {named}: one language's view can be exported",
-            f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}",
-            "not-supported",
-        )
+        problem = f"the encoder has private parts and {named}: one language's view can be exported"
+        remedy = f"choose one of {', '.join(config.languages)}: --lang {config.languages[0]}"
+        raise ConfigError(problem, remedy, "not-supported")
     return code
 
 
@@ -297,7 +286,3 @@ def _tokenizer(vocabulary: Vocabulary, code: str | None, length: int, family: Fa
         "padding_side": vocabulary.padding_side,
         **{role: names[name] for role, name in roles if name in names},
     }
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -16,6 +16,7 @@ from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -66,12 +67,12 @@ class HookedEncoder(EncoderLike, nn.Module):
         ConfigError: Its layers cannot be found or edited, or the vocabulary is larger than the model's.
     """
 
+    hidden_size: int
     provenance: Provenance
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:  # noqa: ANN401 - transformers' class
         super().__init__()
-        self.model = model
-        self._vocabulary = vocabulary
+        self.model, self._vocabulary = model, vocabulary
         self._places: list[_Place] = []
         self._languages = _language_ids(model.config)
         self._edits = 0
@@ -79,6 +80,7 @@ class HookedEncoder(EncoderLike, nn.Module):
         self._unedited = -1  # edits up to this layer are suspended
         config = model.config
         self._separator = _separator(config, vocabulary)
+        self.has_head = model.base_model is not model
         self.size = int(config.vocab_size)
         used_rows(self.size, vocabulary)
         was_training = model.training
@@ -90,11 +92,6 @@ class HookedEncoder(EncoderLike, nn.Module):
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of its ids."""
         return needed_vocabulary(self._vocabulary)
-
-    @property
-    def hidden_size(self) -> int:
-        """Dimensions of the hidden states."""
-        return self._width
 
     @property
     def depth(self) -> int:
@@ -196,9 +193,8 @@ class HookedEncoder(EncoderLike, nn.Module):
         def take_ids(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> None:
             found = given[0] if given else named.get("input_ids")
             if not isinstance(found, torch.Tensor):
-                raise ConfigError(
-                    "an edited encoder was called without ids", "pass ids, not embeddings", "not-supported"
-                )
+                problem = "an edited encoder was called without ids"
+                raise ConfigError(problem, "pass ids, not embeddings", "not-supported")
             ids[:] = [found]
 
         def apply(hidden: torch.Tensor) -> torch.Tensor:
@@ -227,7 +223,7 @@ class HookedEncoder(EncoderLike, nn.Module):
         return self.model.base_model
 
     def _inputs(self, batch: Batch, language: str | None) -> dict[str, torch.Tensor]:
-        """What the model is given: ids, the attention mask, languages and segments where it has embeddings of them."""
+        """Inputs of the model: ids and attention mask, and languages and segments if it has embeddings of them."""
         inputs = {"input_ids": batch.ids_BT, "attention_mask": batch.mask_BT.long()}
         if self._languages:
             code = None if language is None else language_code(language)
@@ -240,13 +236,8 @@ class HookedEncoder(EncoderLike, nn.Module):
 
     # --- capabilities ---
 
-    @property
-    def has_head(self) -> bool:  # type: ignore[override]
-        """Whether the model came with a language modeling head."""
-        return self._base is not self.model
-
     def check_language(self, code: str | None) -> None:
-        """Refuse a language without an embedding, where the model has one for each.
+        """Check that the model has an embedding of a language, if it has language embeddings.
 
         Raises:
             ConfigError: The model lacks the language, or none is named.
@@ -256,8 +247,6 @@ class HookedEncoder(EncoderLike, nn.Module):
 
     def token_table(self, language: str | None = None) -> TokenTable:
         """Return the input embeddings of the model."""
-        import numpy as np
-
         return TokenTable(self.model.get_input_embeddings().weight.detach(), np.arange(len(self.vocabulary)))
 
     def untrained(self, seed: int) -> HookedEncoder:
@@ -297,11 +286,10 @@ class HookedEncoder(EncoderLike, nn.Module):
         try:
             with _watched(self._base, seen):
                 states = _hidden_states(self._base, inputs)
-        except Exception as error:  # a model from elsewhere may raise anything
-            raise ConfigError(
-                f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})", _REMEDY, "not-supported"
-            ) from error
-        self._width = states[0].shape[-1]
+        except Exception as error:  # an arbitrary model may raise anything
+            problem = f"{name} cannot be run as an encoder ({one_line(str(error))[:120]})"
+            raise ConfigError(problem, _REMEDY, "not-supported") from error
+        self.hidden_size = states[0].shape[-1]
         choices = [
             [place for place, tensor in seen if tensor.shape == state.shape and torch.equal(tensor, state)]
             for state in states[:-1]
@@ -319,9 +307,8 @@ class HookedEncoder(EncoderLike, nn.Module):
             for layer in wrong:
                 chosen[layer] += 1
         layer = next(n for n, at in enumerate(chosen) if at >= min(len(choices[n]), _TRIED))
-        raise ConfigError(
-            f"the output of layer {layer} of {name} cannot be read and replaced", _REMEDY, "not-supported"
-        )
+        problem = f"the output of layer {layer} of {name} cannot be read and replaced"
+        raise ConfigError(problem, _REMEDY, "not-supported")
 
     def _probe(self, ids_BT: torch.Tensor) -> dict[str, torch.Tensor]:
         inputs = {"input_ids": ids_BT, "attention_mask": torch.ones_like(ids_BT)}
@@ -355,7 +342,7 @@ class HookedEncoder(EncoderLike, nn.Module):
 
 
 def _separator(config: Any, vocabulary: Vocabulary | None) -> int | None:  # noqa: ANN401 - transformers' class
-    """What ends the first of two texts, where the second has a segment of its own; None where it does not."""
+    """The token that ends the first of two texts, if the model has segment embeddings; else None."""
     if vocabulary is None or (getattr(config, "type_vocab_size", 0) or 0) < 2:
         return None
     return vocabulary.segment_separator

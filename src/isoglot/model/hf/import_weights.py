@@ -154,11 +154,8 @@ def encoder_from_hf(model: Any, vocabulary: Vocabulary | None = None) -> Encoder
     """
     unsupported = obstacles(model.config)
     if unsupported:
-        raise ConfigError(
-            f"the model cannot be imported: {', '.join(unsupported)}",
-            "wrap the model in HookedEncoder instead",
-            "not-supported",
-        )
+        problem = f"the model cannot be imported: {', '.join(unsupported)}"
+        raise ConfigError(problem, "wrap the model in HookedEncoder instead", "not-supported")
     family = _FAMILIES[model.config.model_type]
     theirs = _state(model, family)
     size = used_rows(model.config.vocab_size, vocabulary)
@@ -214,11 +211,8 @@ def used_rows(size: int, vocabulary: Vocabulary | None) -> int:
     if vocabulary is None:
         return size
     if len(vocabulary) > size:
-        raise ConfigError(
-            f"the tokenizer has {len(vocabulary):,} subwords, the model {size:,}",
-            "use the tokenizer the model was trained with",
-            "other-size",
-        )
+        problem = f"the tokenizer has {len(vocabulary):,} subwords, the model {size:,}"
+        raise ConfigError(problem, "use the tokenizer the model was trained with", "other-size")
     return len(vocabulary)
 
 

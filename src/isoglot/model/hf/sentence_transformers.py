@@ -1,11 +1,11 @@
-"""The modules of a sentence-transformers folder: from the last hidden states to the one vector of a sentence.
+"""Modules of a sentence-transformers model: from the last hidden states to the sentence embedding.
 
-``modules.json`` names them: a Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout, or a
-Router that chooses among these by the language of the text. They are computed here; no code comes from the folder, and
-one with other modules is refused. Special tokens count in pooling, as they do there, and the default prompt is put
-before every text.
+``modules.json`` lists them: a Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout, or a
+Router that chooses among these by the language of the text. They are implemented here: no code of the folder is run,
+and a folder with other modules is rejected. As in sentence-transformers, special tokens count in pooling, and the
+default prompt is put before every text.
 
-Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``E`` size of the sentence's vector.
+Shapes: ``B`` sentences, ``T`` tokens, ``D`` hidden size, ``E`` dimensions of the sentence embedding.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
@@ -24,9 +25,8 @@ from isoglot.core.errors import InputError, one_line, shown
 from isoglot.core.files import note_read
 
 MODULES = "modules.json"
-_UNLIMITED = 1_000_000  # tokens: what a tokenizer says that has no limit is more
-Fetch = Callable[[str], Path | None]
-"""Gives the file of a relative path, or None where there is none."""
+_UNLIMITED = 1_000_000  # tokens: a tokenizer without a limit states a larger number
+Fetch = Callable[[str], Path | None]  # returns the local file of a relative path, or None if there is none
 Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 _AFTER_POOLING = ("Dense", "LayerNorm", "Normalize", "Dropout")
 _KNOWN = ("Transformer", "Pooling", *_AFTER_POOLING, "Router")
@@ -41,19 +41,16 @@ def _token(hidden_BTD: torch.Tensor, at_B1: torch.Tensor) -> torch.Tensor:
     return hidden_BTD[torch.arange(len(at_B1), device=at_B1.device), at_B1[:, 0]]
 
 
-# Places count from 1 at the first token of a text, its prompt included; they are 0 where a token does not count.
+# Positions count from 1 at the first token of a text, its prompt included; they are 0 for tokens that do not count.
 _POOLS: dict[str, tuple[str, Pool]] = {
     "cls": ("cls_token", lambda hidden, places: _token(hidden, (places > 0).int().argmax(dim=1))),
     "max": ("max_tokens", lambda hidden, places: hidden.masked_fill(places == 0, -torch.inf).amax(dim=1)),
     "mean": ("mean_tokens", lambda hidden, places: _mean(hidden, (places > 0).float())),
-    "mean_sqrt_len_tokens": (
-        "mean_sqrt_len_tokens",
-        lambda hidden, places: _mean(hidden, (places > 0).float(), 0.5),
-    ),
+    "mean_sqrt_len_tokens": ("mean_sqrt_len_tokens", lambda hidden, places: _mean(hidden, (places > 0).float(), 0.5)),
     "weightedmean": ("weightedmean_tokens", _mean),
     "lasttoken": ("lasttoken", lambda hidden, places: _token(hidden, places.argmax(dim=1))),
 }
-"""The end of the key in older configs, and the function, in the order in which several poolings are concatenated."""
+"""The suffix of the key in older configs, and the function, in the order in which several poolings are concatenated."""
 
 
 def pool_tokens(name: str, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, skip: int = 0) -> torch.Tensor:
@@ -62,7 +59,7 @@ def pool_tokens(name: str, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, s
     Args:
         name: ``cls``, ``max``, ``mean``, ``mean_sqrt_len_tokens``, ``weightedmean`` (weight 1 for the first token, 2
             for the second) or ``lasttoken``, as sentence-transformers calls and computes them.
-        hidden_BTD: Hidden states; at padding, anything.
+        hidden_BTD: Hidden states; those of padding do not matter.
         mask_BT: True at tokens.
         skip: Tokens at the beginning of each sentence that do not count.
     """
@@ -72,7 +69,7 @@ def pool_tokens(name: str, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, s
 
 
 class _Dense(nn.Module):
-    """A linear layer with an activation, added to its input (or a projection of it) if there is a residual."""
+    """Linear layer with an activation, added to its input (or a projection of it) if there is a residual."""
 
     def __init__(self, linear: nn.Linear, activation: nn.Module, residual: nn.Module | None) -> None:
         super().__init__()
@@ -84,14 +81,14 @@ class _Dense(nn.Module):
 
 
 class Router(nn.Module):
-    """Modules by route, and the name of the default route."""
+    """Modules by route, with a default route."""
 
     def __init__(self, routes: dict[str, nn.Module], default: str) -> None:
         super().__init__()
         self.routes, self.default = nn.ModuleDict(routes), default
 
     def route(self, name: str | None) -> nn.Module:
-        """The modules of a route, or of the default where there is none of that name."""
+        """The modules of a route, or of the default route if there is none of that name."""
         return self.routes[name if name is not None and name in self.routes else self.default]
 
 
@@ -125,36 +122,36 @@ class SentenceHead:
     lower: bool = False
 
     def routed(self, language: str | None) -> SentenceHead:
-        """The modules for texts of a language; a router without a route of that name takes its default."""
+        """The head for texts of a language; a router without a route of that name takes its default."""
         parts = [each.route(language) if isinstance(each, Router) else each for each in self.modules]
         flat = [each for part in parts for each in (part if isinstance(part, nn.Sequential) else [part])]
         return replace(self, modules=nn.Sequential(*flat))
 
     def as_read(self, text: str) -> str:
-        """The text as the tokenizer gets it."""
+        """The text as it is tokenized: with the prompt, and in lower case if the model needs that."""
         return (self.prompt + text).lower() if self.lower else self.prompt + text
 
     def width(self, hidden: int) -> int:
-        """Numbers in a sentence's vector, for a hidden size."""
+        """Dimensions of the sentence embedding, for a hidden size."""
         sizes = [module.linear.out_features for module in self.routed(None).modules if isinstance(module, _Dense)]
         return sizes[-1] if sizes else hidden * len(self.pools)
 
     def __call__(self, hidden_BTD: torch.Tensor, mask_BT: torch.Tensor, *, skip: int = 0) -> torch.Tensor:
-        """The vectors of sentences (B x E), in float32; the first ``skip`` tokens do not count."""
+        """Sentence embeddings (B x E), in float32; the first ``skip`` tokens do not count."""
         pooled_BD = torch.cat([pool_tokens(name, hidden_BTD, mask_BT, skip=skip) for name in self.pools], dim=1)
         vectors_BE: torch.Tensor = self.modules.to(pooled_BD.device)(pooled_BD)
         return vectors_BE
 
 
 def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
-    """Read the modules of a sentence-transformers model; None if it is none.
+    """Read the modules of a sentence-transformers model; None for other models.
 
     Args:
-        source: The folder or the name, for messages.
-        fetch: Where its files are.
+        source: The folder or hub name, for error messages.
+        fetch: Finds its files.
 
     Raises:
-        InputError: It has a module or a setting that is not known here.
+        InputError: It has a module or a setting that is not supported.
     """
     index = fetch(MODULES)
     if index is None:
@@ -184,12 +181,12 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
 
 
 def local_files(folder: Path) -> Fetch:
-    """The files of a folder."""
+    """Finder of the files of a folder."""
     return lambda name: folder / name if (folder / name).is_file() else None
 
 
 def hub_files(name: str, *, local_only: bool) -> Fetch:
-    """The files of a repository on the hub, fetched when asked for."""
+    """Finder of the files of a repository on the hub, which are downloaded when needed."""
 
     def fetch(file: str) -> Path | None:
         from huggingface_hub import hf_hub_download
@@ -214,23 +211,19 @@ def _read(path: Path | None) -> Any:  # noqa: ANN401 - whatever JSON can hold
         note_read(path)
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"not JSON ({one_line(str(error))[:120]})", "fetch the model again", "malformed-json", file=path
-        ) from error
+        problem = f"not JSON ({one_line(str(error))[:120]})"
+        raise InputError(problem, "download the model again", "malformed-json", file=path) from error
 
 
 def _unknown(source: str | Path, what: str) -> InputError:
-    return InputError(
-        f"a sentence-transformers model with {what}, which is not supported",
-        f"choose one of {', '.join(_KNOWN)}, or name the folder of its Transformer",
-        "unknown-format",
-        file=source,
-    )
+    problem = f"a sentence-transformers model with {what}, which is not supported"
+    remedy = f"choose one of {', '.join(_KNOWN)}, or name the folder of its Transformer"
+    return InputError(problem, remedy, "unknown-format", file=source)
 
 
 def _kind(module: dict[str, Any], source: str | Path) -> str:
     package, _, kind = str(module.get("type", "")).rpartition(".")
-    if package.split(".")[0] != "sentence_transformers" or kind not in _KNOWN:  # else it is code of the model's own
+    if package.split(".")[0] != "sentence_transformers" or kind not in _KNOWN:  # else it is custom code
         raise _unknown(source, f"the module {shown(str(module.get('type')))}")
     return kind
 
@@ -256,7 +249,7 @@ def _module(kind: str, path: str, fetch: Fetch, source: str | Path) -> tuple[str
     config = _read(fetch(_inside(path, "config.json")))
     names = (config.get(f"module_{side}_name") for side in ("input", "output"))
     if any(name not in (None, "sentence_embedding") for name in names):
-        raise _unknown(source, f"a module {kind} over something else than the sentence")
+        raise _unknown(source, f"a module {kind} that does not take the sentence embedding")
     if kind == "Dropout":
         return "dropout (no effect)", nn.Identity()
     if kind == "Normalize":
@@ -297,8 +290,6 @@ def _linear(weights: dict[str, torch.Tensor], name: str) -> nn.Linear:
 
 
 def _weights(path: str, fetch: Fetch, source: str | Path, needed: str) -> dict[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
     safe = fetch(_inside(path, "model.safetensors"))
     older = None if safe is not None else fetch(_inside(path, "pytorch_model.bin"))
     found: dict[str, torch.Tensor] = {}
@@ -308,14 +299,10 @@ def _weights(path: str, fetch: Fetch, source: str | Path, needed: str) -> dict[s
             found = load_file(safe)
         elif older is not None:
             note_read(older)
-            found = torch.load(older, map_location="cpu", weights_only=True)  # tensors alone: no code is run
-    except Exception as error:  # of many kinds
-        raise InputError(
-            f"the weights of {path} cannot be read ({one_line(str(error))[:120]})",
-            "fetch the model again",
-            "unknown-format",
-            file=source,
-        ) from error
+            found = torch.load(older, map_location="cpu", weights_only=True)  # only tensors: no code is run
+    except Exception as error:  # torch and safetensors raise many kinds
+        problem = f"the weights of {path} cannot be read ({one_line(str(error))[:120]})"
+        raise InputError(problem, "download the model again", "unknown-format", file=source) from error
     if needed not in found:
-        raise InputError(f"no weights in {path}", "fetch the model again, whole", "empty", file=source)
+        raise InputError(f"no weights in {path}", "download the complete model again", "empty", file=source)
     return found

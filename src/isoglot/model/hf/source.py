@@ -59,12 +59,9 @@ def open_hf_vocabulary(source: str | Path) -> Vocabulary:
         raise
     except StorageError as error:
         reason = error.__cause__ or error.problem
-        raise StorageError(
-            f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})",
-            "save it there too: tokenizer.save_pretrained(…)",
-            "tokenizer-not-found",
-            file=source,
-        ) from error
+        problem = f"the model has no tokenizer that can be opened ({one_line(str(reason))[:120]})"
+        remedy = "save it there too: tokenizer.save_pretrained(…)"
+        raise StorageError(problem, remedy, "tokenizer-not-found", file=source) from error
 
 
 def open_sentence_head(source: str | Path) -> SentenceHead | None:
@@ -84,9 +81,8 @@ def open_sentence_head(source: str | Path) -> SentenceHead | None:
     except Exception as error:  # the hub's client raises many kinds
         raise _explained(source, error) from error
     if head is not None and head.transformer:
-        raise InputError(
-            "its Transformer is in a subfolder", "download it and name the folder", "unknown-format", file=source
-        )
+        problem = "its Transformer is in a subfolder"
+        raise InputError(problem, "download it and name the folder", "unknown-format", file=source)
     return head
 
 
@@ -147,12 +143,8 @@ def _loaded(kind: Any, source: str | Path) -> Any:  # noqa: ANN401 - transformer
     wanting = [name for name in missing if model.base_model is model or name.startswith(prefix)]
     wanting = sorted(name for name in wanting if "pooler" not in name)  # the pooler is not used
     if wanting:
-        raise InputError(
-            f"{len(wanting)} weights are missing, the first {shown(wanting[0])}",
-            "download the complete model again",
-            "unknown-format",
-            file=source,
-        )
+        problem = f"{len(wanting)} weights are missing, the first {shown(wanting[0])}"
+        raise InputError(problem, "download the complete model again", "unknown-format", file=source)
     if model.base_model is not model and missing - set(wanting):
         raise _HeadlessError
     return model
@@ -183,13 +175,8 @@ def _explained(source: str | Path, error: Exception) -> IsoglotError:
         return own_code(source)
     reason = one_line(str(error))[:160]
     if Path(source).exists():
-        return InputError(
-            f"not a model that transformers can open ({reason})",
-            "name a folder with config.json and weights",
-            "unknown-format",
-            file=source,
-        )
+        problem = f"not a model that transformers can open ({reason})"
+        return InputError(problem, "name a folder with config.json and weights", "unknown-format", file=source)
     where = f"here or on the hub ({reason})" if _network() else "here, and the hub cannot be reached"
-    return StorageError(
-        f"no encoder {shown(str(source))} {where}", f"check the name and the network, or {WAYS}", "model-not-found"
-    )
+    problem = f"no encoder {shown(str(source))} {where}"
+    return StorageError(problem, f"check the name and the network, or {WAYS}", "model-not-found")

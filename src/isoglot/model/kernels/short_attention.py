@@ -1,15 +1,16 @@
-"""Attention over short rows from one packed projection, in two kernels: one forward, one for all gradients.
+"""Fused attention over short rows from one packed projection: one kernel forward, one for all gradients.
 
-Libraries take queries, keys and values apart and give three gradients that must be put together again for the
-projection; here the packed tensor is read and its gradient written as they lie. Rotary positions are applied while
-loading. Dropout of the probabilities is a hash of the place and of one draw, the same in both directions.
+Libraries need queries, keys and values as separate tensors and return three gradients that have to be concatenated for
+the projection; these kernels read the packed tensor and write its gradient in the same layout. Rotary positions are
+applied while loading. Dropout of the attention probabilities is a hash of the position and of one random number, the
+same in both passes.
 
-Checked: in Triton's interpreter on a CPU, all results against float64 (rows of 3 to 512 tokens, heads of 32 to 128,
-with and without dropout and rotary positions). On an H200, forward and backward together take half the time of
-``scaled_dot_product_attention`` with the taking apart and putting together around it (docs/LOG.md). Only shapes that
-were run there are taken.
+Tested: in Triton's interpreter on a CPU, all results against float64 (rows of 3 to 512 tokens, heads of 32 to 128
+dimensions, with and without dropout and rotary positions). On an H200, forward and backward together take half the time
+of ``scaled_dot_product_attention`` with the splitting and concatenation around it (docs/LOG.md). Only shapes that were
+measured there are supported.
 
-Shapes: ``B`` rows, ``T`` tokens, ``H`` heads, ``E`` numbers in a head.
+Shapes: ``B`` rows, ``T`` tokens, ``H`` heads, ``E`` head dimensions.
 """
 
 from __future__ import annotations
@@ -23,20 +24,18 @@ from torch import Tensor
 
 from isoglot.model.kernels.dropout import mixed
 
-HAS_TRITON = find_spec("triton") is not None
-"""Whether the kernels can be compiled at all."""
-SHAPES = ((128, 64), (256, 64))
-"""Tokens in a row and numbers in a head that the kernels take: those measured on a GPU."""
+HAS_TRITON = find_spec("triton") is not None  # whether Triton is installed
+SHAPES = ((128, 64), (256, 64))  # row lengths and head dimensions that the kernels support: those measured on a GPU
 
 
 class Tiles(NamedTuple):
-    """How a kernel divides its work."""
+    """Tile sizes and launch options of a kernel."""
 
-    queries: int  # queries of a program; the backward kernel takes all and does not look at it
-    keys: int  # keys of a step of its loop
-    warps: int  # groups of 32 threads
-    stages: int = 1  # steps whose loads are under way at once; 0 writes the loop out, which saves moves and costs code
-    # Of a thread, at most: 128 let two programs of 8 warps run beside each other. None leaves it to the compiler.
+    queries: int  # queries of a program; ignored by the backward kernel, which takes all
+    keys: int  # keys of an iteration of its loop
+    warps: int  # warps (of 32 threads) of a program
+    stages: int = 1  # pipeline stages of the loop; 0 unrolls it, which saves moves and costs code size
+    # Maximum registers of a thread: with 128, two programs of 8 warps run side by side; None: the compiler decides
     registers: int | None = None
 
 
@@ -48,9 +47,9 @@ FORWARD = {
     256: Tiles(128, 64, 8, 3),
     512: Tiles(128, 64, 8, 2),
 }
-"""The tiles of the forward kernel by length, made a power of two (of twice that for heads of 128).
+"""Tiles of the forward kernel by row length, rounded up to a power of two (of twice the length for heads of 128).
 
-Both tables are read at every call: whoever changes an entry changes the next one.
+Both tables are read at every call, so a changed entry applies to the next one.
 """
 BACKWARD = {
     16: Tiles(16, 16, 4),
@@ -60,19 +59,19 @@ BACKWARD = {
     256: Tiles(256, 64, 8, 2),
     512: Tiles(512, 16, 16),
 }
-"""Those of the backward kernel."""
+"""Tiles of the backward kernel."""
 
 
 def short_attention(
     qkv: Tensor, heads: int, *, dropout: float = 0.0, key: Tensor | None = None, turn: Tensor | None = None
 ) -> Tensor:
-    """Self-attention over short rows (B x T x HE), by the kernels where they can run, else in plain torch.
+    """Self-attention over short rows (B x T x HE), by the kernels where they are supported, else in plain torch.
 
     Args:
-        qkv: Queries, keys and values as the projection gives them: B x T x 3HE, or B x T x 3 x H x E.
+        qkv: Queries, keys and values, packed as the projection returns them: B x T x 3HE, or B x T x 3 x H x E.
         heads: Number of heads (H).
         dropout: Dropout probability of the attention probabilities.
-        key: Seed of the dropout mask (int32, 0-dim) on the same device; None: drawn.
+        key: Seed of the dropout mask (int32, 0-dim) on the same device; None: drawn at random.
         turn: Cosines and sines of :func:`isoglot.model.modules.rotation`, 2 x T x E (or their first half, 2 x T x E/2).
 
     >>> qkv = torch.randn(2, 5, 3 * 4 * 32, generator=torch.Generator().manual_seed(0))
@@ -110,7 +109,7 @@ def plain_attention(
     B, T = qkv.shape[:2]
     q_BHTE, k_BHTE, v_BHTE = qkv.reshape(B, T, 3, heads, -1).permute(2, 0, 3, 1, 4)
     if turn is not None:
-        from isoglot.model.modules import rotated  # which asks for this module
+        from isoglot.model.modules import rotated  # it imports this module
 
         if turn.shape[-1] < q_BHTE.shape[-1]:
             turn = torch.cat([turn, turn], dim=-1)
@@ -126,9 +125,9 @@ def plain_attention(
 
 
 def kept(rows: int, heads: int, tokens: int, key: Tensor, rate: float) -> Tensor:
-    """B x H x T x T: which probabilities stay, by place and key alone.
+    """Which attention probabilities are kept (B x H x T x T), a function of position and key alone.
 
-    Two keys beside each other share a hash, 16 bits each: what it costs to draw is most of what dropout costs.
+    Two neighboring positions share a hash, 16 bits each: hashing is most of the cost of dropout.
     """
     pairs = (tokens + 1) // 2
     places = torch.arange(rows * heads * tokens * pairs, dtype=torch.int32, device=key.device)
@@ -138,7 +137,7 @@ def kept(rows: int, heads: int, tokens: int, key: Tensor, rate: float) -> Tensor
 
 
 def threshold(rate: float) -> int:
-    """Of the 65,536 values of 16 bits, how many are dropped."""
+    """Number of the 65,536 values of 16 bits that are dropped."""
     return round(rate * 2**16)
 
 
@@ -148,7 +147,7 @@ def threshold(rate: float) -> int:
     schema="(Tensor qkv, float dropout, Tensor? key, Tensor? turn) -> (Tensor, Tensor)",
 )
 def _forward(qkv: Tensor, dropout: float, key: Tensor | None, turn: Tensor | None) -> tuple[Tensor, Tensor]:
-    """What is seen (B x T x HE), and the logarithms (base 2) of the sums of exponentials (B x H x T)."""
+    """The output (B x T x HE), and the logarithms (base 2) of the softmax denominators (B x H x T)."""
     from isoglot.model.kernels.short_attention_triton import forward_kernel
 
     qkv = qkv.contiguous()
@@ -197,7 +196,7 @@ def _backward(
 
 
 def _padded(tokens: int) -> int:
-    return max(16, 1 << (tokens - 1).bit_length())  # blocks are powers of two, and products want 16
+    return max(16, 1 << (tokens - 1).bit_length())  # blocks are powers of two, and matrix products need at least 16
 
 
 def _tiles(table: dict[int, Tiles], qkv: Tensor) -> Tiles:
@@ -207,7 +206,7 @@ def _tiles(table: dict[int, Tiles], qkv: Tensor) -> Tiles:
 
 
 def _known(qkv: Tensor, dropout: float, turn: Tensor | None) -> dict[str, Any]:
-    """Arguments that both kernels have in common."""
+    """Arguments that both kernels share."""
     _, T, _, H, E = qkv.shape
     return {
         "plane": 0 if turn is None else turn.stride(0),
@@ -234,7 +233,7 @@ _backward.register_fake(lambda qkv, *_: torch.empty_like(qkv, memory_format=torc
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ANN401 - torch's context
     qkv, ctx.dropout, key, turn = inputs
-    ctx.set_materialize_grads(False)  # nobody asks for the gradient of the sums
+    ctx.set_materialize_grads(False)  # the gradient of the denominators is never needed
     ctx.save_for_backward(qkv, *output, key, turn)
 
 

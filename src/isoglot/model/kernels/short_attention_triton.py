@@ -1,10 +1,10 @@
-"""The Triton kernels of :mod:`isoglot.model.kernels.short_attention`: forward, and all gradients in one kernel.
+"""Triton kernels of :mod:`isoglot.model.kernels.short_attention`: forward, and all gradients in one kernel.
 
-Shapes: ``N`` queries of a block, ``M`` keys of a block, ``E`` numbers in a head. Pointers go to packed tensors, so the
-next token is ``STEP`` numbers away. Where Triton is missing these are plain functions that nobody calls.
+Shapes: ``N`` queries of a block, ``M`` keys of a block, ``E`` head dimensions. Pointers go to packed tensors, so the
+next token is ``STEP`` elements away. Without Triton these are plain functions that are never called.
 
-Two elements beside each other share one hash, 16 bits each: the index of the pair is written so that the compiler sees
-that both are the same, which halves the integer work (the largest part of all where there is dropout).
+Two neighboring elements share one hash, 16 bits each: the index of the pair is written so that the compiler sees that
+both are the same, which halves the integer work (with dropout, the largest part of all).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ tl: Any = import_module("triton.language") if HAS_TRITON else None
 if TYPE_CHECKING:
     Block: TypeAlias = Any
     constexpr: TypeAlias = Any
-else:  # Triton reads the annotations, and takes names of its own alone
+else:  # Triton evaluates the annotations and accepts only its own names
     Block, constexpr = (tl.tensor, tl.constexpr) if HAS_TRITON else (None, None)
 
 
 class Kernel(Protocol):
-    """A function for the GPU: called by others, or started on a grid of programs."""
+    """GPU function: called by other ones, or launched on a grid of programs."""
 
     def __call__(self, *blocks: Block) -> Block:
-        """From another one."""
+        """Call it from another GPU function."""
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]: ...
 
 
 def jit(function: Callable[..., object]) -> Kernel:
-    """The function compiled by Triton when it is first called; as it is where Triton is missing."""
+    """Compile a function with Triton when it is first called; without Triton, return it unchanged."""
     return cast("Kernel", import_module("triton").jit(function) if HAS_TRITON else function)
 
 
 @jit
 def load_rows(base: Block, places: Block, T: Block, STEP: constexpr, WIDTH: constexpr, EVEN: constexpr) -> Block:
-    """Rows of numbers at some places, zeros past the end."""
+    """Load the rows at some positions; zeros beyond the end."""
     at = base + places[:, None] * STEP + tl.arange(0, WIDTH)[None, :]
     if EVEN:
         return tl.load(at)
@@ -53,7 +53,7 @@ def load_rows(base: Block, places: Block, T: Block, STEP: constexpr, WIDTH: cons
 def store_rows(
     base: Block, x: Block, places: Block, T: Block, STEP: constexpr, WIDTH: constexpr, EVEN: constexpr
 ) -> None:
-    """Writes rows of numbers to their places, none past the end."""
+    """Store rows at their positions; none beyond the end."""
     at = base + places[:, None] * STEP + tl.arange(0, WIDTH)[None, :]
     x = x.to(base.dtype.element_ty)
     if EVEN:
@@ -74,7 +74,7 @@ def load_turned(
     E: constexpr,
     EVEN: constexpr,
 ) -> Block:
-    """Queries or keys, turned by their place where there is a table (its step is not 0)."""
+    """Load queries or keys, rotated by their position if there is a table (its step is not 0)."""
     if TURN_STEP == 0:
         return load_rows(base, places, T, STEP, E, EVEN)
     one = load_rows(base, places, T, STEP, E // 2, EVEN).to(tl.float32)
@@ -98,7 +98,7 @@ def store_unturned(
     E: constexpr,
     EVEN: constexpr,
 ) -> None:
-    """Writes the gradient of what :func:`load_turned` read, from that of what it gave."""
+    """Store the gradient of what :func:`load_turned` read, given the gradient of its result."""
     if TURN_STEP == 0:
         store_rows(base, x, places, T, STEP, E, EVEN)
     else:
@@ -113,7 +113,7 @@ def store_unturned(
 def is_kept(
     key: Block, first: Block, queries: Block, start: Block, T: Block, M: constexpr, THRESHOLD: constexpr
 ) -> Block:
-    """N x M: which probabilities of some queries, for keys from a (even) place on, are not dropped."""
+    """Which probabilities of some queries are kept (N x M), for keys from an even position on."""
     pairs = (T + 1) // 2
     keys = tl.arange(0, M)
     h = ((first + queries) * pairs + start // 2)[:, None] + (keys // 2)[None, :]
@@ -145,9 +145,9 @@ def forward_kernel(
     M: constexpr,
     UNROLL: constexpr,
 ) -> None:
-    """What N queries of a head see; and the logarithm (base 2) of the sum of their exponentials.
+    """Attention output of N queries of a head, and the logarithms (base 2) of their softmax denominators.
 
-    ``ROWS`` is the length made a power of two, ``scale`` includes log2(e), ``grow`` is 1 / (1 - dropout).
+    ``ROWS`` is the length rounded up to a power of two, ``scale`` includes log2(e), ``grow`` is 1 / (1 - dropout).
     """
     STEP: tl.constexpr = 3 * H * E
     blocks = (T + N - 1) // N
@@ -208,8 +208,8 @@ def backward_kernel(
 ) -> None:
     """All gradients of one head of one row: every query at once, the keys in blocks of M.
 
-    The gradient of the queries stays in registers until the end; those of a block of keys and values are whole when
-    the block is done, so nothing is added up in memory. ``scale`` includes log2(e).
+    The gradient of the queries stays in registers until the end; those of a block of keys and values are complete
+    after their block, so nothing is accumulated in memory. ``scale`` includes log2(e).
     """
     STEP: tl.constexpr = 3 * H * E
     head = tl.program_id(0)
@@ -239,7 +239,9 @@ def backward_kernel(
         if THRESHOLD:
             kept = tl.where(is_kept(drawn, head * T, queries, start, T, M, THRESHOLD), p, 0.0)
         ds = (kept * dp - p * mean[:, None]).to(q.dtype)
-        dv = tl.dot(tl.trans(do), kept.to(do.dtype), input_precision="ieee")  # E x M: both lie right in shared memory
+        dv = tl.dot(
+            tl.trans(do), kept.to(do.dtype), input_precision="ieee"
+        )  # E x M: both have the right layout in shared memory
         dk = tl.dot(tl.trans(q), ds, input_precision="ieee")
         dq = tl.dot(ds, k, dq, input_precision="ieee")
         store_rows(into + 2 * H * E, tl.trans(dv * grow), keys, T, STEP, E, EVEN)

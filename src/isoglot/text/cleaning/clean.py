@@ -290,9 +290,7 @@ class Seen:
         array = np.sort(np.fromiter(self._recent, dtype=np.uint64, count=len(self._recent)))
         self._recent = set()
         while self._arrays and len(self._arrays[-1]) <= 2 * len(array):
-            array = np.sort(
-                np.concatenate((self._arrays.pop(), array)), kind="stable"
-            )  # stable sort merges in one pass
+            array = np.sort(np.concatenate((self._arrays.pop(), array)), kind="stable")  # merges in one pass
         if len(array) >= self.spill:
             self._on_disk.append(_mapped(array))
         else:

@@ -82,9 +82,8 @@ def held_out_sentences(
     elif layout == "parallel":
         for row in read_parallel(path, languages=columns):
             if language not in row:
-                raise ConfigError(
-                    f"{path} has no column {shown(language)}", f"choose one of {', '.join(row)}", "unknown-language"
-                )
+                problem = f"{path} has no column {shown(language)}"
+                raise ConfigError(problem, f"choose one of {', '.join(row)}", "unknown-language")
             if row[language].strip():
                 yield row[language]
     else:

@@ -178,9 +178,8 @@ def recorded_processing(path: str | Path, language: str) -> TextProcessing:
         for step in source.steps:
             if step["step"] == "clean":
                 if done.segmentation != "none":
-                    raise _mixed(
-                        path, "segmented first and cleaned afterwards", "clean the text as written, then segment it"
-                    )
+                    remedy = "segmented first and cleaned afterwards"
+                    raise _mixed(path, remedy, "clean the text as written, then segment it")
                 done = replace(done, clean=True)
             elif step["step"] == "segment":
                 done = replace(done, segmentation=step["method"])

@@ -97,11 +97,8 @@ def realign(tokens: Sequence[str], tags: Sequence[str], words: Sequence[str]) ->
         raise InputError(f"{len(tags)} tags for {len(tokens)} tokens", "give each token a tag", "row-count")
     old, new = _starts(tokens), _starts(words)
     if "".join("".join(tokens).split()) != "".join("".join(words).split()):
-        raise InputError(
-            f"{shown(' '.join(words))} is not the text {shown(' '.join(tokens))}",
-            "choose a segmentation that does not change characters",
-            "malformed-line",
-        )
+        problem = f"{shown(' '.join(words))} is not the text {shown(' '.join(tokens))}"
+        raise InputError(problem, "choose a segmentation that does not change characters", "malformed-line")
     report = RealignReport(sentences=1, words=len(words))
     spans = bio_spans(tags)
     owners = [(0, 1)] * len(words)  # (characters, -number of the span): the larger gets the word

@@ -70,12 +70,7 @@ RANGES: dict[str, tuple[tuple[int, int], ...]] = {
 }  # fmt: skip
 
 # writing systems of several scripts
-_MIXED = {
-    "Hans": ("Hani",),
-    "Hant": ("Hani", "Bopo"),
-    "Jpan": ("Hani", "Hira", "Kana"),
-    "Kore": ("Hang", "Hani"),
-}
+_MIXED = {"Hans": ("Hani",), "Hant": ("Hani", "Bopo"), "Jpan": ("Hani", "Hira", "Kana"), "Kore": ("Hang", "Hani")}
 _WITHOUT_BLANKS = {"Hani", "Hira", "Kana", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 _LAST_LETTER = 0x323B0
 

@@ -54,9 +54,8 @@ def segmenter(language: str, method: Method = "unicode") -> Callable[[str], list
     check_name("method", method, get_args(Method))
     only = {"jieba": "zh", "thai": "th"}.get(method, base)
     if base != only:
-        raise ConfigError(
-            f"the method {shown(method)} is for {only}, not for {base}", "use unicode or moses for it", "other-language"
-        )
+        problem = f"the method {shown(method)} is for {only}, not for {base}"
+        raise ConfigError(problem, "use unicode or moses for it", "other-language")
     return _MAKERS[method](base)
 
 
@@ -129,11 +128,8 @@ def word_spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
     for word in words:
         start = text.find(word, end)
         if start < 0 or not (start == end or text[end:start].isspace()):
-            raise ConfigError(
-                f"the word {shown(word)} is not in the text at the expected position",
-                "choose a method that does not change words",
-                "not-supported",
-            )
+            problem = f"the word {shown(word)} is not in the text at the expected position"
+            raise ConfigError(problem, "choose a method that does not change words", "not-supported")
         end = start + len(word)
         spans.append((start, end))
     return spans

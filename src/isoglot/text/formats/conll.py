@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 Heads = Literal["needed", "optional", "any"]
 """``needed``: the heads of a sentence must form a tree; ``optional``: or all are missing (``_``); ``any``: every word
 has a head in the sentence, but they need not form a tree."""
-NO_HEAD = -1
-"""The head of a word whose head is missing."""
+NO_HEAD = -1  # the head of a word whose head is missing
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 _MAY_HAVE_BLANKS = frozenset({"FORM", "LEMMA", "MISC"})
@@ -135,10 +134,8 @@ def write_conllu(path: str | Path, trees: Iterable[Tree]) -> int:
             # The reader decides what is valid.
             _parse_tree(list(enumerate(lines, start=writer.lines + 1)), path, "optional")
             if len(lines) != len(tree.comments) + len(tree.words) + len(tree.multiwords) + len(tree.empties):
-                raise writer.refusal(
-                    f"a multiword token or empty node of tree {count} has an invalid or duplicate position",
-                    remedy="number them as the words are",
-                )
+                problem = f"a multiword token or empty node of tree {count} has an invalid or duplicate position"
+                raise writer.refusal(problem, remedy="number them as the words are")
             for line in lines:
                 writer.write(line)
             writer.write("")
@@ -159,8 +156,7 @@ class _TreeParser:
     """Parser of the lines of a sentence."""
 
     def __init__(self, path: str | Path, heads: Heads) -> None:
-        self.path = path
-        self.heads = heads
+        self.path, self.heads = path, heads
         self.number = 0
         self.comments: list[str] = []
         self.words: list[TreeWord] = []
@@ -184,19 +180,16 @@ class _TreeParser:
         elif match := _EMPTY.fullmatch(name):
             self._add_empty(cells, int(match[1]), int(match[2]))
         else:
-            raise self._error(
-                f"{shown(name)} is not an id", "write 1 for a word, 1-2 for a range, 1.1 for an empty node"
-            )
+            problem = f"{shown(name)} is not an id"
+            raise self._error(problem, "write 1 for a word, 1-2 for a range, 1.1 for an empty node")
 
     def finish(self) -> Tree:
         if not self.words:
             raise self._error("a sentence without words", "remove it, its comments too")
         if self.multiwords and self.multiwords[-1].last > len(self.words):
             token = self.multiwords[-1]
-            raise self._error(
-                f"the sentence ends at word {len(self.words)}, inside the range {token.first}-{token.last}",
-                "end the range at a word of the sentence",
-            )
+            problem = f"the sentence ends at word {len(self.words)}, inside the range {token.first}-{token.last}"
+            raise self._error(problem, "end the range at a word of the sentence")
         if self.words[0].head != NO_HEAD:
             self._check_heads()
         return Tree(tuple(self.words), tuple(self.multiwords), tuple(self.empties), tuple(self.comments))
@@ -208,9 +201,8 @@ class _TreeParser:
         cells = line.split("\t")
         if len(cells) != len(COLUMNS):
             plural = "" if len(cells) == 1 else "s"
-            raise self._error(
-                f"{len(cells)} column{plural} where CoNLL-U has 10", "separate the columns with one tab each"
-            )
+            problem = f"{len(cells)} column{plural} where CoNLL-U has 10"
+            raise self._error(problem, "separate the columns with one tab each")
         for column, cell in zip(COLUMNS, cells, strict=True):
             if not cell:
                 raise self._error(f"the column {column} is empty", "write _ where nothing is known")
@@ -227,9 +219,8 @@ class _TreeParser:
         if not unknown and not _HEAD.fullmatch(head):
             raise self._error(f"the head {shown(head)} is not a number", "give the id of the head, 0 for the root")
         if self.words and unknown != (self.words[-1].head == NO_HEAD):
-            raise self._error(
-                f"the head {shown(head)} after a word {'with' if unknown else 'without'} one", "give all or none"
-            )
+            problem = f"the head {shown(head)} after a word {'with' if unknown else 'without'} one"
+            raise self._error(problem, "give all or none")
         number = NO_HEAD if unknown else int(head)
         self.words.append(TreeWord(due, form, lemma, upos, xpos, feats, number, deprel, deps, misc))
         self.places.append(self.number)
@@ -238,10 +229,8 @@ class _TreeParser:
         due = len(self.words) + 1
         taken = self.multiwords[-1].last if self.multiwords else 0
         if first != due or first <= taken or last < first:
-            raise self._error(
-                f"the range {cells[0]} before word {due}",
-                "put a range right before its first word; ranges do not overlap",
-            )
+            problem = f"the range {cells[0]} before word {due}"
+            raise self._error(problem, "put a range right before its first word; ranges do not overlap")
         self._check_unused(cells, ("LEMMA", "UPOS", "XPOS", "HEAD", "DEPREL", "DEPS"))
         self.multiwords.append(MultiwordToken(first, last, form=cells[1], feats=cells[5], misc=cells[9]))
 
@@ -250,10 +239,8 @@ class _TreeParser:
         due = self.empties[-1].index + 1 if self.empties and self.empties[-1].after == here else 1
         behind_range = bool(self.multiwords) and self.multiwords[-1].first > here
         if (after, index) != (here, due) or behind_range:
-            raise self._error(
-                f"the empty node {cells[0]} after word {here}",
-                "put it right after its word, before any range, numbered from .1",
-            )
+            problem = f"the empty node {cells[0]} after word {here}"
+            raise self._error(problem, "put it right after its word, before any range, numbered from .1")
         self._check_unused(cells, ("HEAD", "DEPREL"))
         self.empties.append(EmptyNode(after, index, *cells[1:6], *cells[8:]))
 
@@ -268,24 +255,17 @@ class _TreeParser:
         roots = []
         for word, place in zip(self.words, self.places, strict=True):
             if word.head > size:
-                raise self._error(
-                    f"word {word.id} has head {word.head} in a sentence of {size} words",
-                    f"give a head from 1 to {size}, or 0 for the root",
-                    place,
-                )
+                problem = f"word {word.id} has head {word.head} in a sentence of {size} words"
+                raise self._error(problem, f"give a head from 1 to {size}, or 0 for the root", place)
             if word.head == 0 and self.heads != "any":
                 roots.append(word.id)
                 if len(roots) > 1:
-                    raise self._error(
-                        f"word {word.id} is a second root, after word {roots[0]}", "give head 0 to one word", place
-                    )
+                    problem = f"word {word.id} is a second root, after word {roots[0]}"
+                    raise self._error(problem, "give head 0 to one word", place)
         stuck = 0 if self.heads == "any" else _find_cycle([word.head for word in self.words])
         if stuck:
-            raise self._error(
-                f"the heads of word {stuck} form a cycle",
-                "attach every word to the root, directly or indirectly",
-                self.places[stuck - 1],
-            )
+            problem = f"the heads of word {stuck} form a cycle"
+            raise self._error(problem, "attach every word to the root, directly or indirectly", self.places[stuck - 1])
 
 
 def _find_cycle(heads: list[int]) -> int:
@@ -409,8 +389,7 @@ class _Layout:
     """Parser of lines; all must have as many columns as the first."""
 
     def __init__(self, path: str | Path, prefix: str | None) -> None:
-        self.path = path
-        self.prefix = prefix
+        self.path, self.prefix = path, prefix
         self.columns = 0
 
     def tagged(self, number: int, line: str) -> tuple[str, str]:
@@ -427,17 +406,13 @@ class _Layout:
             raise self._error(f"{shown(line)} is not a token and its tag", _LAYOUT, number)
         self.columns = self.columns or len(cells)
         if len(cells) != self.columns:
-            raise self._error(
-                f"{len(cells)} columns in {shown(line)}, {self.columns} in the lines before", _LAYOUT, number
-            )
+            problem = f"{len(cells)} columns in {shown(line)}, {self.columns} in the lines before"
+            raise self._error(problem, _LAYOUT, number)
         if self.prefix is not None:
             token = cells[0].removeprefix(f"{self.prefix}:")
             if token in ("", cells[0]):
-                raise self._error(
-                    f"{shown(cells[0])} does not begin with {shown(self.prefix + ':')}",
-                    "omit the prefix, or name the one in the file",
-                    number,
-                )
+                problem = f"{shown(cells[0])} does not begin with {shown(self.prefix + ':')}"
+                raise self._error(problem, "omit the prefix, or name the one in the file", number)
             cells[0] = token
         return cells
 
@@ -466,7 +441,7 @@ def write_tagged(
     """
     before = "" if prefix is None else f"{prefix}:"
     count = 0
-    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
+    with recorded_writer(path, provenance) as writer:
         for count, sentence in enumerate(sentences, start=1):
             if not sentence:
                 raise writer.refusal(f"sentence {count} is empty", remedy="remove it")

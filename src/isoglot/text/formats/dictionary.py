@@ -103,9 +103,8 @@ def _parse_weighted(line: str, path: str | Path, number: int) -> Entry:
 def _write_muse(writer: LineWriter, entry: Entry) -> None:
     for word in (entry.source, entry.target):
         if word.split() != [word]:
-            raise writer.refusal(
-                f"{shown(word)} is not one word", remedy="write phrases in the weighted layout, or remove them"
-            )
+            problem = f"{shown(word)} is not one word"
+            raise writer.refusal(problem, remedy="write phrases in the weighted layout, or remove them")
     writer.write(f"{entry.source} {entry.target}")
 
 

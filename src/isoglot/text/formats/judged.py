@@ -68,12 +68,8 @@ def _joined(
     for query, document, grade in judged:
         for what, name, there in (("query", query, queries), ("document", document, documents)):
             if name not in there:
-                raise InputError(
-                    f"a judgment of the {what} {shown(name)}, which has no text",
-                    f"add the {what}, or remove the judgment",
-                    "no-match",
-                    file=path,
-                )
+                problem = f"a judgment of the {what} {shown(name)}, which has no text"
+                raise InputError(problem, f"add the {what}, or remove the judgment", "no-match", file=path)
         if grade > 0:
             grades[query][number[document]] = grade
     if not grades:

@@ -49,13 +49,9 @@ def longest_line() -> int:
 
 def too_long(path: str | Path, line: int, what: str = "line") -> InputError:
     """The error of a line, or another record, that is too long."""
-    return InputError(
-        f"this {what} has more than {_longest:,} bytes",
-        "write one sentence or paragraph per line, or split it with isoglot text sentences --max-line MB",
-        "line-length",
-        file=path,
-        line=line,
-    )
+    problem = f"this {what} has more than {_longest:,} bytes"
+    remedy = "write one sentence or paragraph per line, or split it with isoglot text sentences --max-line MB"
+    return InputError(problem, remedy, "line-length", file=path, line=line)
 
 
 def bounded_lines(file: IO[bytes], path: str | Path) -> Iterator[bytes]:
@@ -81,13 +77,9 @@ def damaged() -> tuple[type[Exception], ...]:
 
 def damaged_file(error: Exception, path: str | Path, line: int | None = None) -> InputError:
     """The error of a compressed file that is damaged."""
-    return InputError(
-        f"the compressed file is damaged: {error}",
-        "download or create it again; a file named .bz2, .gz, .xz or .zst must be compressed",
-        "damaged-compression",
-        file=path,
-        line=line,
-    )
+    problem = f"the compressed file is damaged: {error}"
+    remedy = "download or create it again; a file named .bz2, .gz, .xz or .zst must be compressed"
+    return InputError(problem, remedy, "damaged-compression", file=path, line=line)
 
 
 def read_lines(path: str | Path, *, skip: Skip | None = None) -> Iterator[tuple[int, str]]:

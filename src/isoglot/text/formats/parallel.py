@@ -100,15 +100,13 @@ def _units(path: str | Path) -> Iterator[tuple[int, ElementTree.Element]]:
     except ElementTree.ParseError as error:
         line, column = error.position
         problem = f"malformed XML: {error.msg.partition(':')[0]}"
-        raise InputError(
-            problem, "correct it there", "malformed-xml", file=path, line=line, column=column + 1
-        ) from error
+        remedy = "correct it there"
+        raise InputError(problem, remedy, "malformed-xml", file=path, line=line, column=column + 1) from error
     except IsoglotError:
         raise
     except (UnicodeError, LookupError, ValueError) as error:
-        raise _malformed(
-            "not in the declared encoding", "save it as UTF-8 and declare that in line 1", path, number
-        ) from error
+        problem = "not in the declared encoding"
+        raise _malformed(problem, "save it as UTF-8 and declare that in line 1", path, number) from error
     except damaged() as error:
         raise damaged_file(error, path, number) from error
     except OSError as error:
@@ -208,9 +206,8 @@ def write_parallel(path: str | Path, languages: Sequence[str], rows: Iterable[Ma
         for count, row in enumerate(rows, start=1):
             for language in languages:
                 if language not in row:
-                    raise writer.refusal(
-                        f"row {count} has no {shown(language)}", remedy="give every row every language, '' for none"
-                    )
+                    problem = f"row {count} has no {shown(language)}"
+                    raise writer.refusal(problem, remedy="give every row every language, '' for none")
             writer.write_cells(*(row[language] for language in languages))
     return count
 
@@ -299,12 +296,8 @@ def tatoeba_files(folder: str | Path, language: str) -> dict[str, Path]:
         name = path.name.split(".")[1].removesuffix("-eng")
         if language_code(name) == code:
             return {code: path.with_name(f"tatoeba.{name}-eng.{name}"), "en": path}
-    raise InputError(
-        f"no Tatoeba test set of {shown(language)}",
-        "there should be tatoeba.xxx-eng.xxx and .eng",
-        "empty",
-        file=folder,
-    )
+    problem = f"no Tatoeba test set of {shown(language)}"
+    raise InputError(problem, "there should be tatoeba.xxx-eng.xxx and .eng", "empty", file=folder)
 
 
 def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
@@ -390,9 +383,8 @@ def parse_gold(text: str, *, file: str | Path | None = None, line: int | None = 
     for word in text.split():
         match = _LINK.fullmatch(word)
         if match is None:
-            raise malformed(
-                f"{shown(word)} is not a link", "write source-target with positions from 0, as in 0-0 1-2", file, line
-            )
+            problem = f"{shown(word)} is not a link"
+            raise malformed(problem, "write source-target with positions from 0, as in 0-0 1-2", file, line)
         (found.sure if match[2] == "-" else found.possible).append((int(match[1]), int(match[3])))
     return found
 

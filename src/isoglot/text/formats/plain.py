@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import Skip, line_writer, malformed, read_blocks, read_lines
+from isoglot.text.formats.lines import Skip, malformed, read_blocks, read_lines
 from isoglot.text.formats.nli import LABELS
 from isoglot.text.provenance import Provenance, recorded_writer
 
@@ -106,7 +106,7 @@ def write_documents(
         StorageError: The file cannot be written.
     """
     count = 0
-    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
+    with recorded_writer(path, provenance) as writer:
         for count, document in enumerate(documents, start=1):
             if not document:
                 raise writer.refusal(f"document {count} is empty", remedy="remove it")
@@ -114,9 +114,7 @@ def write_documents(
                 writer.write("")
             for line in document:
                 if not line or line.isspace():
-                    raise writer.refusal(
-                        f"the blank line {shown(line)} inside document {count}",
-                        remedy="remove it: a blank line ends a document",
-                    )
+                    problem = f"the blank line {shown(line)} inside document {count}"
+                    raise writer.refusal(problem, remedy="remove it: a blank line ends a document")
                 writer.write(line)
     return count

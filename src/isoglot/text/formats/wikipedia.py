@@ -129,12 +129,8 @@ def extract_wikipedia(
                     if report.articles == max_articles or report.sentences == max_sentences:
                         return report
             if not report.articles:
-                raise InputError(
-                    f"no articles of {min_words} words or more among {report.pages:,} pages",
-                    "name a pages-articles dump, or ask for fewer words",
-                    "empty",
-                    file=path,
-                )
+                problem = f"no articles of {min_words} words or more among {report.pages:,} pages"
+                raise InputError(problem, "name a pages-articles dump, or ask for fewer words", "empty", file=path)
     return report
 
 
@@ -241,13 +237,9 @@ class _DumpReader:
         return found
 
     def _doctype(self, *_: Any) -> None:  # noqa: ANN401 - expat's own
-        raise InputError(
-            "a document type declaration, which may declare unlimited entities",
-            "name a dump as Wikimedia publishes it",
-            "malformed-xml",
-            file=self._path,
-            line=self._parser.CurrentLineNumber,
-        )
+        problem = "a document type declaration, which may declare unlimited entities"
+        remedy = "name a dump as Wikimedia publishes it"
+        raise InputError(problem, remedy, "malformed-xml", file=self._path, line=self._parser.CurrentLineNumber)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if self._root is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoglot.core.errors import InputError, shown
-from isoglot.text.formats.lines import Skip, line_writer, malformed, parsed, read_lines
+from isoglot.text.formats.lines import Skip, malformed, parsed, read_lines
 from isoglot.text.provenance import Provenance, recorded_writer
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def write_vectors(
     """
     import numpy as np
 
-    with line_writer(path) if provenance is None else recorded_writer(path, provenance) as writer:
+    with recorded_writer(path, provenance) as writer:
         if matrix_ND.ndim != 2 or len(words) != len(matrix_ND):
             raise writer.refusal(f"{len(words)} words for {matrix_ND.shape} numbers", remedy="give one row per word")
         writer.write(f"{len(words)} {matrix_ND.shape[1]}")
