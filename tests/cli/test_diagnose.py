@@ -251,6 +251,18 @@ def test_commands_that_cannot_work_are_not_given(folder: Path):
     assert _commands(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text
 
 
+def test_a_fix_is_deployed_as_it_was_measured(folder: Path):
+    given, other = ["en=a.txt", "fr=b.txt"], ["en=c.txt", "fr=d.txt"]
+    imported = load_encoder(str(folder / "imported"), device="cpu")
+    pools = {
+        pool: _commands(imported, "m", given, None, None, pool)(Action("fix")) for pool in ("cls", "weighted", "mean")
+    }
+    assert [" --pool cls " in pools["cls"], " --pool weighted " in pools["weighted"]] == [True, True]
+    assert "--pool" not in pools["mean"]  # without special tokens, which sentence-transformers cannot leave out
+    typed = _commands(imported, "m", given, None, None, None, other)(Action("leace"))
+    assert " --means-from en=c.txt --means-from fr=d.txt --set method=leace " in typed
+
+
 def test_findings_end_with_a_command_in_one_line(diagnose):
     given = ("--langs", "en,fr", "--sentences", "60")
     result, as_json = diagnose("imported", *given), diagnose("imported", *given, "--json")

@@ -169,7 +169,7 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
     if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {*_AFTER_POOLING, "Router"}:
         raise _unknown(source, f"the modules {' > '.join(kinds)}")
     paths = [str(module.get("path", "")).strip("/") for module in modules]
-    settings = next(filter(None, (_read(fetch(_inside(paths[0], name))) for name in _SETTINGS)), {})
+    settings: dict[str, Any] = next(filter(None, (_read(fetch(_inside(paths[0], name))) for name in _SETTINGS)), {})
     whole = _read(fetch("config_sentence_transformers.json"))
     pooling = _read(fetch(_inside(paths[1], "config.json")))
     pools, include = _pools(pooling, source), bool(pooling.get("include_prompt", True))
