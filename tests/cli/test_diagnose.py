@@ -246,6 +246,7 @@ def test_commands_that_cannot_work_are_not_given(folder: Path):
     given = ["en=a.txt", f"sw={folder}/b.txt"]
     imported = load_encoder(str(folder / "imported"), device="cpu")
     assert _commands(imported, "imported", given, None, None, None)(Action("add-language", "sw")) is None  # few lines
+    assert _commands(imported, "imported", given, None, None, None, has_more=False)(Action("more", 2000)) is None
     ours = load_encoder(str(folder / "ours"), device="cpu")
     assert _commands(ours, "ours", given, None, None, None)(Action("add-language", "en")) is None  # it has English
     assert _commands(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text

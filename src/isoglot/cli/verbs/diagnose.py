@@ -114,7 +114,9 @@ def diagnose(
         )
         return diagnosis_result(found, where, commands)
 
-    commands = _commands(encoder, model, parallel, langs, sentences, pool, means_from if asked.texts else None)
+    has_more = not given or max(map(len, given)) >= (sentences or MOST)
+    texts = means_from if asked.texts else None
+    commands = _commands(encoder, model, parallel, langs, sentences, pool, texts, has_more=has_more)
     where, inputs = str(choose_device(device)), [*files_of(parallel), *asked.files]
     publish(output, out, work, name="diagnosis.json", inputs=inputs, seed=seed, device=where, config=config)
 
@@ -127,6 +129,8 @@ def _commands(
     sentences: int | None,
     pool: Pool | None,
     means_from: list[str] | None = None,
+    *,
+    has_more: bool = True,
 ) -> Callable[[Action], str | None]:
     """The command of each action on the same model and sentences; None where one of its inputs is not known."""
     import shlex
@@ -154,7 +158,7 @@ def _commands(
             search = ["--layers", str(value), "--method", "csls"]
             return ["retrieve", "sentences", model, *given, *count, *pooled, *search]
         if remedy == "more":
-            return ["diagnose", model, *given, "--sentences", str(value), *pooled]
+            return ["diagnose", model, *given, "--sentences", str(value), *pooled] if has_more else None
         if remedy == "add-language":
             if value not in texts or value in encoder.languages or encoder.config is None:
                 return None
