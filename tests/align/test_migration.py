@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isoglot.align.migration import (
@@ -93,9 +93,24 @@ def test_recall_is_the_share_of_common_neighbors(seed, k):
     assert recall(found_QK, true_QK, k).tolist() == pytest.approx([count / k for count in counts])
 
 
-@given(rows=st.integers(1, 3000), block=st.sampled_from([1, 1024, 3000]), unit=st.booleans())
-@settings(max_examples=15, deadline=None)
-def test_a_mapped_file_is_the_product_whatever_the_blocks(tmp_path_factory, rows, block, unit):
+@pytest.fixture
+def threads():
+    """``threads(n)``: the number of torch's threads, until the test is over."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@given(
+    rows=st.integers(1, 9000),
+    block=st.sampled_from([1, 1024, 3000]),
+    cores=st.sampled_from([1, 3]),
+    unit=st.booleans(),
+)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_mapped_file_is_the_product_whatever_the_blocks_and_threads(
+    tmp_path_factory, threads, rows, block, cores, unit
+):
     folder = tmp_path_factory.mktemp("mapped")
     chance = np.random.default_rng(rows)
     X_ND, W_DE, b_E = (chance.normal(size=shape).astype(np.float32) for shape in ((rows, 5), (5, 3), (3,)))
@@ -104,7 +119,8 @@ def test_a_mapped_file_is_the_product_whatever_the_blocks(tmp_path_factory, rows
     mapping.save(folder / "map.safetensors")
     again = AffineMap.load(folder / "map.safetensors")
     old = open_matrix(folder / "old.npy")
-    for name, given_map, size in (("new.npy", mapping, block), ("again.npy", again, 2048)):
+    for name, given_map, size, count in (("new.npy", mapping, block, cores), ("again.npy", again, 2048, 1)):
+        threads(count)
         map_file(old, given_map, folder / name, block=size)
     expected_NE = X_ND.astype(float) @ W_DE + b_E
     if unit:
@@ -164,10 +180,17 @@ def test_what_cannot_be_done_is_refused_in_a_line(tmp_path: Path):
     text.write_text("\n")
     with raises("input.malformed-line", file=text, line=1):
         read_sample(text)
-    X_ND[3, 1] = np.inf
-    np.save(tmp_path / "old.npy", X_ND.numpy())
-    with raises("input.not-finite", 3, file=tmp_path / "old.npy"):
-        map_file(open_matrix(tmp_path / "old.npy"), AffineMap(torch.eye(32), torch.ones(32)), tmp_path / "mapped.npy")
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_row_that_is_not_finite_is_refused_by_its_number(tmp_path: Path, threads, cores: int):
+    X_ND = np.ones((5000, 4), dtype=np.float32)
+    X_ND[3002, 1] = X_ND[4100, 2] = np.inf
+    np.save(tmp_path / "old.npy", X_ND)
+    old = open_matrix(tmp_path / "old.npy")
+    threads(cores)
+    with raises("input.not-finite", 3002, file=old.path):
+        map_file(old, AffineMap(torch.eye(4), torch.ones(4)), tmp_path / "mapped.npy", block=1024)
     assert not (tmp_path / "mapped.npy").exists()
 
 

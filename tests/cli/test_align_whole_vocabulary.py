@@ -265,3 +265,29 @@ def test_self_learning_from_a_few_pairs_is_as_good_as_vecmap(isoglot, tmp_path: 
     alone = precision(csls_matrix(X @ rotation(X, Y, seed), Y), planted.test)
     assert found == pytest.approx(wanted, abs=0.01), (found, wanted)
     assert wanted > alone + 0.2
+
+
+def test_a_map_without_pairs_needs_no_dictionary(isoglot, tmp_path: Path):
+    rng = np.random.default_rng(2)
+    X = rng.standard_t(4, size=(400, D)) * np.linspace(2, 0.4, D)
+    words = [f"same{row}" if row < 60 else f"s{row}" for row in range(400)]
+    order = rng.permutation(400)
+    write_vectors(tmp_path / "a.vec", words, X.astype(np.float32))
+    others = [words[row].replace("s", "t") if row >= 60 else words[row] for row in order]
+    turn = np.linalg.qr(rng.normal(size=(D, D)))[0]
+    write_vectors(tmp_path / "b.vec", others, (X @ turn)[order].astype(np.float32))
+    sides = [str(tmp_path / "a.vec"), str(tmp_path / "b.vec"), "--langs", "en,de", "--out", str(tmp_path / "map")]
+    given = ["align", "embeddings", *sides, "--set", "resamples=5", "--device", "cpu"]
+    found = isoglot(*given, "--method", "vecmap", "--set", "starts=0", "--json")
+    facts = json.loads(found.out)
+    assert (sum(facts["pairs"].values()), facts["spelled_alike"]) == (60, 60)
+    assert facts["layers"][0]["after"][1]["p@1"]["value"] > 0.9
+    isoglot(*given, "--method", "procrustes", "-q").failed("config.missing-option", "procrustes")
+    (tmp_path / "d.txt").write_text("s60 t60\n")
+    more = ["--method", "vecmap", "--dictionary", f"en-de={tmp_path}/d.txt", "-q"]
+    isoglot(*given, *more).failed("config.conflicting-options", "--dictionary")
+    isoglot("align", "types", "--text", "en=a", "--text", "de=b", "--out", str(tmp_path / "x"), "-q").failed(
+        "config.missing-option", "--dictionary"
+    )
+    write_vectors(tmp_path / "b.vec", [f"x{row}" for row in range(400)], X.astype(np.float32))
+    isoglot(*given, "--method", "vecmap", "-q").failed("input.no-match", "400")

@@ -246,9 +246,21 @@ def test_commands_that_cannot_work_are_not_given(folder: Path):
     given = ["en=a.txt", f"sw={folder}/b.txt"]
     imported = load_encoder(str(folder / "imported"), device="cpu")
     assert _commands(imported, "imported", given, None, None, None)(Action("add-language", "sw")) is None  # few lines
+    assert _commands(imported, "imported", given, None, None, None, has_more=False)(Action("more", 2000)) is None
     ours = load_encoder(str(folder / "ours"), device="cpu")
     assert _commands(ours, "ours", given, None, None, None)(Action("add-language", "en")) is None  # it has English
     assert _commands(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"), [("cls", ["--pool", "cls"]), ("weighted", ["--pool", "weighted"]), ("mean", [])]
+)
+def test_a_fix_is_deployed_as_it_was_measured(folder: Path, pool: Any, words: list[str]):
+    given, other = ["en=a.txt", "fr=b.txt"], ["en=c.txt", "fr=d.txt"]
+    imported = load_encoder(str(folder / "imported"), device="cpu")
+    typed = shlex.split(str(_commands(imported, "m", given, None, None, pool, other)(Action("leace"))))
+    means = ["--means-from", "en=c.txt", "--means-from", "fr=d.txt"]
+    assert typed[7:] == [*words, *means, "--set", "method=leace", "--out", "fixed"]  # no mean without special tokens
 
 
 def test_findings_end_with_a_command_in_one_line(diagnose):

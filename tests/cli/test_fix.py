@@ -69,7 +69,7 @@ def test_means_of_other_text_are_used(fix):
         (["--eval", "no.tsv"], "config.missing-file", "no.tsv"),
         (["--eval", "@/p.en"], "input.column-count", "tab"),
         (["--eval", "xx-1=@/p.tsv"], "config.malformed-option", "xx-1"),
-        (["--pool", "mean"], "config.unknown-name", "mean"),
+        (["--pool", "mean"], "usage", "mean"),
         (["--set", "method=magic"], "config.invalid-value", "magic"),
     ],
 )

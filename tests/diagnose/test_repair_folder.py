@@ -52,7 +52,7 @@ def test_an_encoder_of_ours(tmp_path: Path):
     assert largest_difference(tmp_path / "fixed", {"en": TEXTS}, {"en": expected[::-1]}) > 1e-3
 
 
-@pytest.mark.parametrize("pool", ["first", "last"])
+@pytest.mark.parametrize("pool", ["first", "last", "weighted"])
 def test_a_hugging_face_folder(plain: Path, tmp_path: Path, pool: Any):
     write_fixed(plain, random_fix(384), tmp_path / "fixed", pool=pool)
     expected = random_fix(384)(vectors(plain, pool=pool))

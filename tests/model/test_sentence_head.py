@@ -153,6 +153,22 @@ def test_without_a_length_of_its_own_the_tokenizers_counts(hf_folder, sentences,
     assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["max_length"] == 9
 
 
+@pytest.mark.parametrize("name", ["roberta", "distilbert", "xlm-roberta"])
+def test_early_versions_named_the_settings_by_the_model(hf_folder, sentences, name: str):
+    kind: Any = hf.AutoModel
+    folder = hf_folder(kind.from_config(CONFIGS["bert"]()))
+    write(folder, ("mean_tokens",), length=7)
+    (folder / "sentence_bert_config.json").rename(folder / f"sentence_{name}_config.json")
+    assert extract(load_encoder(folder, device="cpu"), list(sentences)).header["max_length"] == 7
+
+
+def test_a_pooling_that_is_not_stated_is_the_mean(model, hf_folder, sentences):
+    folder, texts = hf_folder(model), list(sentences)
+    write(folder, (), dense=None)
+    wanted = F.normalize(expected(model, folder, texts, "mean_tokens"), dim=1)
+    np.testing.assert_allclose(extract(load_encoder(folder, device="cpu"), texts)[2], wanted.numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("pool", "mode"),
     [("mean-all", "mean_tokens"), ("first", "cls_token"), ("cls", "cls_token"), ("last", "lasttoken"),

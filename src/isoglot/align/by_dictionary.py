@@ -46,7 +46,7 @@ _NUMERAL = re.compile(r"[0-9]+")
 def align_embeddings(
     source: EncoderLike | Vectors,
     target: EncoderLike | Vectors,
-    train: Sequence[Entry],
+    train: Sequence[Entry] | None,
     test: Sequence[Entry] | None = None,
     *,
     languages: tuple[str, str],
@@ -65,7 +65,7 @@ def align_embeddings(
     Args:
         source: Model whose vectors are mapped, or word vectors.
         target: Model they are mapped to, or word vectors; it may be the same.
-        train: Dictionary to fit on.
+        train: Dictionary to fit on; None, for a map without pairs: the words that are spelled alike on both sides.
         test: Dictionary to score on; None holds out a share of the first, by whole source words.
         languages: Languages of the dictionary.
         words: Restrict the source and the target to these words, to compare several tables on one set.
@@ -95,17 +95,21 @@ def align_embeddings(
         config, *(one.dimensions if isinstance(one, Vectors) else one.hidden_size for one in (source, target))
     )
     check = _leak_check((source, target), training, config)
+    sides = list(zip((source, target), languages, words, strict=True))
+    most, is_given = config.max_vocabulary or MOST_ROWS, train is not None
+    if train is None:
+        known = [_table(table, language, [], only).words[:most] for table, language, only in sides]
+        train = [Entry(known[0][row], known[0][row]) for row, _ in identical_pairs(*known)]
     split = WordSplit(train, test, config, check.provenance.words(languages[0]))
-    given = zip((source, target), languages, words, strict=True)
-    tables = [_table(table, language, split.words(side), only) for side, (table, language, only) in enumerate(given)]
+    tables = [_table(table, language, split.words(side), only) for side, (table, language, only) in enumerate(sides)]
     kept = [table.with_direction() for table in tables]
-    most = config.max_vocabulary or MOST_ROWS
     found = [
         table.rows([row for row, word in enumerate(table.words) if row < most or word in asked])
         for table, asked in zip(kept, (set(split.words(side)) for side in (0, 1)), strict=True)
     ]
     pairs, facts = split.rows(found[0].words, found[1].words)
     facts["without_vector"] = [len(every) - len(some) for every, some in zip(tables, kept, strict=True)]
+    facts |= {} if is_given else {"spelled_alike": len(train)}
     return fit_alignment(
         "embeddings",
         languages,

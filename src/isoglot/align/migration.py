@@ -32,7 +32,9 @@ from isoglot.core.errors import ConfigError, InputError, check_counts, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import LARGEST_SEED, random_stream
 from isoglot.represent.extraction import Pool, extract
+from isoglot.represent.layer_pass import on_all_cores
 from isoglot.represent.matrix_files import BLOCK, Block, Format, MatrixFile, open_matrix, write_matrix
+from isoglot.retrieve.matrix_product import one_numpy_thread
 from isoglot.retrieve.metrics import Interval, bootstrap
 from isoglot.text.formats.lines import read_lines
 
@@ -242,15 +244,19 @@ def map_file(
         raise ConfigError(problem, "use vectors of the model that the map was fitted for", "other-size")
     new = old.like(path, E, format)
     block = -(-block // _TILE) * _TILE
-    with progress.task("map", total=old.rows, unit="vectors") as task:
 
-        def blocks() -> Iterator[Block]:
-            for number, (rows_BD, batch) in enumerate(old.blocks(block)):
-                mapped_BE = mapping.apply(rows_BD).to(new.dtype)
-                _check_finite(mapped_BE, number * block, old.path)
-                yield Block(mapped_BE, batch)
-                task.advance(len(rows_BD))
+    def mapped(numbered: tuple[int, Block]) -> Block:
+        number, (rows_BD, batch) = numbered
+        mapped_BE = mapping.apply(rows_BD).to(new.dtype)
+        _check_finite(mapped_BE, number * block, old.path)
+        return Block(mapped_BE, batch)
 
+    def blocks() -> Iterator[Block]:
+        for made in on_all_cores(mapped, enumerate(old.blocks(block))):
+            yield made
+            task.advance(len(made.vectors_BD))
+
+    with progress.task("map", total=old.rows, unit="vectors") as task, one_numpy_thread():
         write_matrix(new, blocks())
     return new
 

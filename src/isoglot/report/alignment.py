@@ -95,6 +95,9 @@ def remarks(result: Alignment) -> list[str]:
     name = "test_dictionary" if "test_dictionary" in facts else "dictionary"
     if name not in facts:
         return notes
+    if "spelled_alike" in facts:
+        alike = counted(facts["spelled_alike"], "words")
+        notes.append(f"No dictionary: scored on some of {alike} that are spelled alike, which says little of others")
     notes.append(f"{name.replace('_', ' ').capitalize()}: {Coverage(**facts[name])}")
     sizes = zip(facts["vocabulary"], result.languages, strict=True)
     notes.append(

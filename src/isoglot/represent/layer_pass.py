@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, TypeVar
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoglot.represent.token_rows import TokenRows
 
 ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
 
 IN_FLIGHT = {"cuda": 3}
 """Number of batches submitted ahead, by device type; 0 elsewhere, where calls are synchronous."""
@@ -280,24 +281,9 @@ class LayerPass:
         results do not depend on the number of cores. An encoder that is not thread-safe runs in one thread.
         """
         groups = rows.batches(self.batch_tokens)
-        cores = torch.get_num_threads()
-        if cores == 1 or self.encoder.device.type != "cpu" or not self.encoder.is_thread_safe:
-            for group in groups:
-                yield group, self.batch(rows, group)
-            return
-        pool = ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,))
-        try:
-            running: deque[tuple[list[int], Future[PooledBatch]]] = deque()
-            for group in groups:
-                running.append((group, pool.submit(self.batch, rows, group)))
-                if len(running) > 2 * cores:
-                    first, future = running.popleft()
-                    yield first, future.result()
-            for first, future in running:
-                yield first, future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(cores)  # new threads inherit the last setting
+        is_parallel = self.encoder.device.type == "cpu" and self.encoder.is_thread_safe
+        run = on_all_cores if is_parallel else map
+        yield from run(lambda group: (group, self.batch(rows, group)), groups)
 
     @torch.inference_mode()
     def batch(self, rows: TokenRows, group: Sequence[int]) -> PooledBatch:
@@ -341,6 +327,30 @@ class LayerPass:
     def _states(self, batch: Batch) -> Iterator[tuple[int, torch.Tensor]]:
         """Hidden states layer by layer, up to the last one needed."""
         yield from enumerate(self.encoder.states(batch, self.language, self.layers[-1]))
+
+
+def on_all_cores(work: Callable[[ItemT], ResultT], items: Iterable[ItemT]) -> Iterator[ResultT]:
+    """``work(item)`` for every item, in order, on as many cores as torch has threads; it has one thread inside.
+
+    >>> list(on_all_cores(len, ["a", "bc"]))
+    [1, 2]
+    """
+    cores = torch.get_num_threads()
+    if cores == 1:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        running: deque[Future[ResultT]] = deque()
+        for item in items:
+            running.append(pool.submit(work, item))
+            if len(running) > 2 * cores:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(cores)  # new threads inherit the last setting
 
 
 def _prompt_tokens(encoder: EncoderLike, head: SentenceHead | None) -> int:

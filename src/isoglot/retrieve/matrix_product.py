@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -74,6 +74,14 @@ def _product(
         return
     with blas.threads(threads):
         np.matmul(X_BD.numpy(), Y_CD.numpy().T, out=out_BC.numpy())
+
+
+@contextmanager
+def one_numpy_thread() -> Iterator[None]:
+    """Compute NumPy's matrix products in one thread for the duration of the block, where that can be set."""
+    blas = _openblas()
+    with nullcontext() if blas is None else blas.threads(1):
+        yield
 
 
 class _OpenBLAS:

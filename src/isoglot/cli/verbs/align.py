@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import Langs, is_table, one_each, option, parse_pairs, two_bitexts, two_sides
+from isoglot.cli.inputs import Langs, is_table, one_each, option, parse_pairs, two_bitexts, two_langs, two_sides
 from isoglot.cli.options import (
     INPUT,
     MODEL,
@@ -157,7 +157,9 @@ class DictionaryOptions:
     """The dictionaries that words are aligned by."""
 
     SECTION: ClassVar[str] = INPUT
-    dictionary: Annotated[list[str], option("--dictionary", "FROM-TO=FILE", "Words to learn from. May be repeated.")]
+    dictionary: Annotated[
+        list[str] | None, option("--dictionary", "FROM-TO=FILE", "Words to learn from. May be repeated.")
+    ] = None
     test: Annotated[
         list[str] | None, option("--test", "FROM-TO=FILE", "Words to score on. Default: a fifth is held out.")
     ] = None
@@ -166,8 +168,10 @@ class DictionaryOptions:
         """The languages, the files to learn from and, if there are any, those to score on.
 
         Raises:
-            ConfigError: The dictionaries are of several language pairs.
+            ConfigError: There is no dictionary, or they are of several language pairs.
         """
+        if not self.dictionary:
+            raise ConfigError("--dictionary is missing", "name one: --dictionary en-de=words.txt", "missing-option")
         found = [parse_pairs(self.dictionary)] + ([parse_pairs(self.test, "--test")] if self.test else [])
         pairs = sorted({pair for each in found for pair in each})
         if len(pairs) > 1:
@@ -353,6 +357,15 @@ def embeddings(
         ),
     ] = None,
     entries: DictionaryOptions,
+    langs: Annotated[
+        str | None,
+        option(
+            "--langs",
+            "FROM,TO",
+            "The languages, in place of a dictionary, for a map without pairs; it is scored on words spelled alike.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
     words_of: Annotated[
         list[str] | None,
         option(
@@ -371,11 +384,12 @@ def embeddings(
     An encoder has vectors of words that are one subword, a .vec those of its lines; .gz, .xz and .zst are read, too.
 
     The map sees the whole vocabularies of both sides, and translations are looked for among all words of the target.
+    vecmap and mini-vec2vec need no dictionary: --langs en,de --method vecmap.
     """
     from isoglot.text.formats.word_vectors import is_vec
 
     config = mapping.config(seed=run.seed, **words.values())
-    languages, files = entries.files()
+    languages, files = _words_to_score(entries, langs, config) if langs else entries.files()
     paths = [Path(name).expanduser() if is_vec(name) else None for name in (source, target or source)]
     lists = one_each(words_of, "--words-of") if words_of else {}
     for code in lists:
@@ -392,9 +406,11 @@ def embeddings(
         from isoglot.text.provenance import merged
 
         only = [read_words(lists[code]) if code in lists else None for code in languages]
+        train, *test = map(_entries, files) if files else [None]
         found = align_embeddings(
             *sides,
-            *map(_entries, files),
+            train,
+            *test,
             languages=languages,
             words=(only[0], only[1]),
             config=config,
@@ -409,6 +425,23 @@ def embeddings(
 
     inputs = [*(path for part in files for path in part), *(path for path in paths if path), *lists.values()]
     _run(work, (source, target), config, inputs, run, load=_encoder_or_vectors)
+
+
+def _words_to_score(
+    entries: DictionaryOptions, langs: str, config: AlignConfig
+) -> tuple[tuple[str, str], list[list[Path]]]:
+    """The languages of a map without pairs that is scored without a dictionary, and no files.
+
+    Raises:
+        ConfigError: There is a dictionary, or the map needs one.
+    """
+    from isoglot.align.maps.config import UNSUPERVISED
+
+    refuse_beside({"--dictionary": entries.dictionary, "--test": entries.test}, "--langs", remedy="leave --langs out")
+    if config.method not in UNSUPERVISED:
+        problem = f"the map {config.method} learns from pairs, and there is no dictionary"
+        raise ConfigError(problem, "name one: --dictionary en-de=words.txt, or --method vecmap", "missing-option")
+    return two_langs(langs), []
 
 
 @verb(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isoglot.diagnose.findings import Action
     from isoglot.model import EncoderLike
     from isoglot.report.results import Rendering
+    from isoglot.represent.extraction import Pool
 
 EXAMPLE = "Example: isoglot diagnose MODEL --parallel en=a.txt --parallel de=b.txt --out report/"
 
@@ -113,7 +114,9 @@ def diagnose(
         )
         return diagnosis_result(found, where, commands)
 
-    commands = _commands(encoder, model, parallel, langs, sentences, pool)
+    has_more = not given or max(map(len, given)) >= (sentences or MOST)
+    texts = means_from if asked.texts else None
+    commands = _commands(encoder, model, parallel, langs, sentences, pool, texts, has_more=has_more)
     where, inputs = str(choose_device(device)), [*files_of(parallel), *asked.files]
     publish(output, out, work, name="diagnosis.json", inputs=inputs, seed=seed, device=where, config=config)
 
@@ -124,13 +127,17 @@ def _commands(
     parallel: list[str] | None,
     langs: str | None,
     sentences: int | None,
-    pool: str | None,
+    pool: Pool | None,
+    means_from: list[str] | None = None,
+    *,
+    has_more: bool = True,
 ) -> Callable[[Action], str | None]:
     """The command of each action on the same model and sentences; None where one of its inputs is not known."""
     import shlex
 
+    from isoglot.core.errors import ConfigError
     from isoglot.diagnose.findings import FEWEST_TO_TRAIN, FIX_SETTINGS
-    from isoglot.diagnose.repair.folder import POOLINGS
+    from isoglot.diagnose.repair.folder import fixed_pool
     from isoglot.text.formats.lines import read_lines
 
     texts = dict(value.split("=", 1) for value in parallel or () if not is_path(value))
@@ -138,6 +145,11 @@ def _commands(
     given += [] if langs is None else ["--langs", langs]
     count = [] if sentences is None else ["--sentences", str(sentences)]
     pooled = [] if pool is None else ["--pool", pool]
+    deployed = pooled
+    try:
+        fixed_pool(encoder, pool)
+    except ConfigError:
+        deployed = []
     can_be_fixed = encoder.depth > 0 and not encoder.has_private_parts
 
     def words(action: Action) -> list[str] | None:
@@ -146,7 +158,7 @@ def _commands(
             search = ["--layers", str(value), "--method", "csls"]
             return ["retrieve", "sentences", model, *given, *count, *pooled, *search]
         if remedy == "more":
-            return ["diagnose", model, *given, "--sentences", str(value), *pooled]
+            return ["diagnose", model, *given, "--sentences", str(value), *pooled] if has_more else None
         if remedy == "add-language":
             if value not in texts or value in encoder.languages or encoder.config is None:
                 return None
@@ -154,9 +166,11 @@ def _commands(
                 return None
             train = ["pretrain", "--add-language", str(value), "--model", model]
             return [*train, "--text", f"{value}={texts[value]}", "--out", f"with-{value}"]
-        set_to = [word for each in FIX_SETTINGS[remedy] for word in ("--set", each)]
-        own = pooled if pool in POOLINGS else []
-        return ["fix", model, *given, *count, *own, *set_to, "--out", "fixed"] if can_be_fixed else None
+        if not can_be_fixed:
+            return None
+        options = [word for value in means_from or () for word in ("--means-from", value)]
+        options += [word for each in FIX_SETTINGS[remedy] for word in ("--set", each)]
+        return ["fix", model, *given, *count, *deployed, *options, "--out", "fixed"]
 
     def command(action: Action) -> str | None:
         found = words(action)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from isoglot.cli.inputs import Langs, ParallelSets, parse_langs, parse_named, parse_tasks, read_sets
-from isoglot.cli.options import Device, ModelArgument, OptionalOut, Seed, SentencePoolOfModel, Settings, Weights
+from isoglot.cli.options import Device, ModelArgument, OptionalOut, Seed, Settings, Weights
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import files_of, publish
 
@@ -29,7 +29,16 @@ def fix(
             "--sentences", metavar="N", min=1, help="The first N. Default: 500 built-in sentences, or 2,000 of files."
         ),
     ] = None,
-    pool: SentencePoolOfModel = None,
+    pool: Annotated[
+        Literal["mean-all", "first", "cls", "last", "max", "weighted", "model"] | None,
+        typer.Option(
+            "--pool",
+            help="A sentence is the mean of all its tokens, its first (also cls) or last token, the maximum over its "
+            "tokens, their mean weighted by position, or what the modules of a sentence-transformers model make of it, "
+            "which nothing else can replace. Special tokens count. Default: model where there are such modules, else "
+            "mean-all.",
+        ),
+    ] = None,
     means_from: Annotated[
         list[str] | None,
         typer.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from isoglot.core.rng import random_stream
 from isoglot.diagnose.repair.choice import FixConfig, choose
 from isoglot.diagnose.repair.cross_validation import QUICK, Candidate, ParallelVectors, Trial, best_layers
 from isoglot.diagnose.repair.folder import (
-    POOLINGS,
+    fixed_pool,
     hf_folder,
     largest_difference,
     write_first_layers,
@@ -30,7 +30,6 @@ from isoglot.diagnose.sentence_vectors import distinct_rows
 from isoglot.diagnose.tokenizer_check import unreadable
 from isoglot.model import load_encoder
 from isoglot.represent import extract
-from isoglot.represent.extraction import sentence_pool
 from isoglot.retrieve.sentences import OTHER_SENTENCES
 from isoglot.text.formats.plain import first_sentences
 
@@ -144,8 +143,8 @@ def fix(
     Args:
         source: Folder or name of a model.
         sets: Translated sentences.
-        pool: ``mean-all``, ``first``, ``max`` or ``last``. Default: the modules of a sentence-transformers model, else
-            ``mean-all``.
+        pool: ``mean-all``, ``first``, ``max``, ``last`` or ``weighted``. Default: the modules of a
+            sentence-transformers model, else ``mean-all``.
         config: Settings.
         means_from: Other text by language, to fit on what needs no translations: means and covariances. Default: the
             sentences of other folds.
@@ -160,9 +159,7 @@ def fix(
     """
     config = config or FixConfig()
     encoder = load_encoder(source, device=device)
-    allowed = tuple(POOLINGS) if encoder.sentence_head is None else ("model",)
-    own = cast("Pool", allowed[0] if pool is None else sentence_pool(encoder, pool))
-    check_name("pooling of a fixed model", own, allowed)
+    own = fixed_pool(encoder, pool)
     given = [distinct_rows(one) for one in sets]
     languages = list(dict.fromkeys(code for one in given for code in one.sentences))
     _check_other_text(means_from or {}, languages)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoglot.core.errors import ConfigError
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.files import read_json, write_bytes
 from isoglot.core.optional import import_part
 from isoglot.diagnose.repair.treatments import unit_rows
@@ -27,18 +27,39 @@ from isoglot.model.hf.sentence_transformers import MODULES
 from isoglot.model.hf.source import hub_snapshot
 from isoglot.model.load import encoder_folder, load_encoder, load_native_encoder
 from isoglot.represent import extract
+from isoglot.represent.extraction import sentence_pool
 from isoglot.vocab.external_tokenizer import NO_CODE, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from isoglot.diagnose.repair.treatments import Affine
+    from isoglot.model import EncoderLike
+    from isoglot.represent.extraction import Pool
 
-POOLINGS = {"mean-all": "mean_tokens", "first": "cls_token", "max": "max_tokens", "last": "lasttoken"}
+POOLINGS: dict[Pool, str] = {
+    "mean-all": "mean_tokens",
+    "first": "cls_token",
+    "max": "max_tokens",
+    "last": "lasttoken",
+    "weighted": "weightedmean_tokens",
+}
 """Poolings that a folder can be given, and the end of their key in the config of ``Pooling``."""
 _SETTINGS = "sentence_bert_config.json"
 _TYPE = "sentence_transformers.models.{}"
 _FALLBACK = ("other", "query", "document")  # routes of texts of unknown language, the default first
+
+
+def fixed_pool(encoder: EncoderLike, asked: Pool | None = None) -> Pool:
+    """The pooling of a fixed model: the modules of a sentence-transformers model, or one of ``POOLINGS``.
+
+    Raises:
+        ConfigError: It cannot be that one.
+    """
+    allowed: tuple[Pool, ...] = tuple(POOLINGS) if encoder.sentence_head is None else ("model",)
+    own = allowed[0] if asked is None else sentence_pool(encoder, asked)
+    check_name("pooling of a fixed model", own, allowed)
+    return own
 
 
 def hf_folder(source: str | Path, scratch: Path) -> Path:
@@ -98,7 +119,7 @@ def write_fixed(
         fix: The map of its sentence vectors, the same for all languages.
         folder: Folder to write to.
         by_language: Maps for texts of known language; ``fix`` is the fallback then.
-        pool: Pooling of a model that has no modules: ``mean-all``, ``first``, ``max`` or ``last``.
+        pool: Pooling of a model that has no modules: ``mean-all``, ``first``, ``max``, ``last`` or ``weighted``.
         layers: Number of layers to keep. Default: all.
 
     Raises:

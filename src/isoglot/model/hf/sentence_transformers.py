@@ -30,6 +30,11 @@ Fetch = Callable[[str], Path | None]  # returns the local file of a relative pat
 Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 _AFTER_POOLING = ("Dense", "LayerNorm", "Normalize", "Dropout")
 _KNOWN = ("Transformer", "Pooling", *_AFTER_POOLING, "Router")
+# The settings of the Transformer: one of these files, the first that has any. Early versions named it by the model.
+_SETTINGS = tuple(
+    f"sentence_{name}_config.json"
+    for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "Sigmoid", "SiLU")
 
 
@@ -161,10 +166,8 @@ def read_sentence_head(source: str | Path, fetch: Fetch) -> SentenceHead | None:
     if kinds[:2] != ["Transformer", "Pooling"] or not set(kinds[2:]) <= {*_AFTER_POOLING, "Router"}:
         raise _unknown(source, f"the modules {' > '.join(kinds)}")
     paths = [str(module.get("path", "")).strip("/") for module in modules]
-    settings, whole = (
-        _read(fetch(name))
-        for name in (_inside(paths[0], "sentence_bert_config.json"), "config_sentence_transformers.json")
-    )
+    settings: dict[str, Any] = next(filter(None, (_read(fetch(_inside(paths[0], name))) for name in _SETTINGS)), {})
+    whole = _read(fetch("config_sentence_transformers.json"))
     pooling = _read(fetch(_inside(paths[1], "config.json")))
     pools, include = _pools(pooling, source), bool(pooling.get("include_prompt", True))
     prompt = str((whole.get("prompts") or {}).get(whole.get("default_prompt_name")) or "")
@@ -233,7 +236,7 @@ def _pools(config: dict[str, Any], source: str | Path) -> tuple[str, ...]:
     if named is None:
         keys = {f"pooling_mode_{key}": name for name, (key, _) in _POOLS.items()}
         on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value}
-        chosen, unknown = [name for key, name in keys.items() if key in on], on - keys.keys()
+        chosen, unknown = [name for key, name in keys.items() if key in on] or ["mean"], on - keys.keys()
     else:
         chosen = [named] if isinstance(named, str) else list(named)
         unknown = set(chosen) - set(_POOLS)
