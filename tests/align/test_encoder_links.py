@@ -25,8 +25,7 @@ from isoglot.align.words.encoder_links import (
     softmax_links,
 )
 from isoglot.align.words.layer_choice import THRESHOLDS, LinkSettings, PairedWords
-from isoglot.align.words.link_scores import score_links
-from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrize
+from isoglot.align.words.links import METHODS, Symmetry, score_links, symmetrize
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, TableEncoder, save_encoder
 from isoglot.model.protocol import EncoderLike

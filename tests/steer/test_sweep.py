@@ -21,7 +21,7 @@ from isoglot.steer import (
     translate_tokens,
 )
 from isoglot.steer.bleu import Bleu, bleu_of_parts, bleu_parts
-from isoglot.steer.shifted_pass import Cell
+from isoglot.steer.shifted_decoding import Cell
 from tests.errors import raises
 
 ALPHAS = (-1.0, 0.0, 1.0, 2.0)

@@ -20,8 +20,8 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.scoring.evaluation import select
 from isoglot.transfer.tasks.task import Passage, Tagged
+from isoglot.transfer.tuning.config import layer_numbers, tunable
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer
-from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import check_begun, save_tuned
 from tests.errors import raises
 

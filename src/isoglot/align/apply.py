@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.alignment import METRICS, MapSide, by_target_layer, check_end, map_files
 from isoglot.align.maps.estimator import PairMap, load_map
-from isoglot.align.maps.normalization import IterativeNormalization, UnitLength
-from isoglot.align.maps.pipeline import Steps
+from isoglot.align.maps.steps import IterativeNormalization, Steps, UnitLength
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.represent import Representations
 from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors, write_vectors

@@ -126,8 +126,8 @@ def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
     if source != target and config.method not in ("least-squares", "ridge", "cca"):
         raise ConfigError(
             f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
-            remedy="choose the method ridge, least-squares or cca",
-            code="config.other-size",
+            "choose the method ridge, least-squares or cca",
+            "other-size",
         )
 
 

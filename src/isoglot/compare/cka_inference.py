@@ -31,7 +31,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.measures.cka import FORMS, Form, check_form, kernel_product, u_centered
-from isoglot.compare.measures.paired_rows import (
+from isoglot.compare.measures.measure import (
     FEWEST_ROWS,
     centered,
     centered_pair,

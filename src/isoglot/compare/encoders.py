@@ -18,7 +18,7 @@ import torch
 from isoglot.align.layer_maps import layer_pairs
 from isoglot.compare.cka_inference import groups_of, half_width, judge
 from isoglot.compare.layer_grid import CKAGrid, layer_cka, stream_layer_cka
-from isoglot.compare.measures.paired_rows import paired, without_top
+from isoglot.compare.measures.measure import paired, without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
 from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for
 from isoglot.core.display import Displayed
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.compare.measures.cka import Form
-    from isoglot.compare.measures.declaration import Measure
+    from isoglot.compare.measures.measure import Measure
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers

@@ -24,7 +24,7 @@ import torch
 
 from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
-from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
+from isoglot.compare.measures.measure import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
 from isoglot.core.errors import InputError, check_counts, check_name, check_range
 from isoglot.core.progress import SILENT, Progress, counted

@@ -103,7 +103,7 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
         ConfigError: A measure does not exist.
         InputError: There are too few.
     """
-    from isoglot.compare.measures.paired_rows import FEWEST_ROWS
+    from isoglot.compare.measures.measure import FEWEST_ROWS
     from isoglot.compare.measures.registry import find_measure
 
     most = max((find_measure(name).fewest for name in measures), default=FEWEST_ROWS)

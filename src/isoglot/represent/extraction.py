@@ -20,8 +20,15 @@ from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter, Heade
 from isoglot.represent.encoder_hash import encoder_hash, hashing
 from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, PassOptions, Pooling, check_finite, delayed
 from isoglot.represent.representations import Representations, finished, layer_name
-from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey, in_chunks, survey_sentences
-from isoglot.represent.token_rows import RowMaker, TokenRows
+from isoglot.represent.sentences import (
+    Kind,
+    RowMaker,
+    Sentences,
+    SentenceSurvey,
+    TokenRows,
+    in_chunks,
+    survey_sentences,
+)
 from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:

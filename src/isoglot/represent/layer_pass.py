@@ -26,7 +26,7 @@ from isoglot.model.hf.sentence_transformers import SentenceHead, pool_tokens
 from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places, to_device
 
 if TYPE_CHECKING:
-    from isoglot.represent.token_rows import TokenRows
+    from isoglot.represent.sentences import TokenRows
 
 ItemT = TypeVar("ItemT")
 

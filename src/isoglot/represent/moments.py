@@ -255,8 +255,7 @@ def language_statistics(
     from isoglot.represent.encoder_hash import hashing
     from isoglot.represent.extraction import description
     from isoglot.represent.layer_pass import LayerPass, check_finite
-    from isoglot.represent.sentences import in_chunks, survey_sentences
-    from isoglot.represent.token_rows import RowMaker
+    from isoglot.represent.sentences import RowMaker, in_chunks, survey_sentences
     from isoglot.vocab.line_encoder import ahead
 
     facts = survey_sentences(sentences, "text")

@@ -19,8 +19,7 @@ from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
 from isoglot.represent.layer_pass import LayerPass, PassOptions, check_finite
 from isoglot.represent.representations import Representations
-from isoglot.represent.sentences import Sentence, Sentences, in_chunks, read_sentences, survey_sentences
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import RowMaker, Sentence, Sentences, in_chunks, read_sentences, survey_sentences
 from isoglot.vocab.word_reader import whole_words
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from isoglot.model import Encoder, EncoderLike
     from isoglot.represent.layer_pass import Layers
-    from isoglot.steer.decoding_protocol import Special
     from isoglot.steer.means import LanguageMeans
     from isoglot.steer.shift_choice import ShiftChoice
+    from isoglot.steer.shifted_decoding import Special
     from isoglot.steer.sweep import Sweep
     from isoglot.steer.token_sets import TokenSets
 

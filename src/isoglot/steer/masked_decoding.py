@@ -21,9 +21,8 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
-from isoglot.represent.sentences import Sentences, read_sentences
-from isoglot.represent.token_rows import RowMaker
-from isoglot.steer.shifted_pass import best_tokens
+from isoglot.represent.sentences import RowMaker, Sentences, read_sentences
+from isoglot.steer.shifted_decoding import best_tokens
 from isoglot.steer.shifts import Shift, make_shift
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isoglot.model.protocol import EncoderLike
     from isoglot.represent.layer_pass import Layers, Precision
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import Special
+    from isoglot.steer.shifted_decoding import Special
 
 _KIND = "language means"
 _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_size", "precision", "special")

@@ -30,7 +30,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer.bleu import Bleu, BleuTokens, bleu_1
-from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.shifted_decoding import PROTOCOLS
 from isoglot.steer.token_translation import Translation
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.formats.dictionary import Entry

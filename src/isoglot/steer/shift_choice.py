@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifted_decoding import Cell
     from isoglot.steer.shifts import Kind
     from isoglot.steer.sweep import Sweep
 
@@ -126,7 +126,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
 def best_cell(cells: Mapping[Cell, tuple[float, float]]) -> Cell:
     """The cell with the highest convert rate among those near the best BLEU-1.
 
-    >>> from isoglot.steer.shifted_pass import Cell
+    >>> from isoglot.steer.shifted_decoding import Cell
     >>> best_cell({Cell(6, 2.0): (22.3, 0.55), Cell(8, 2.5): (21.8, 0.82), Cell(8, 3.0): (20.8, 0.94)})
     Cell(layer=8, alpha=2.5)
 

@@ -17,15 +17,16 @@ from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.steer.bleu import Bleu, bleu_1, bleu_of_parts, bleu_parts, check_references
-from isoglot.steer.decoding_protocol import (
+from isoglot.steer.scores import MIN_JUDGED, Dictionary, Judge, Scores, scored
+from isoglot.steer.shifted_decoding import (
     DEFAULT_TRANSLATION,
     PROTOCOLS,
+    Cell,
+    Seconds,
     TranslationOptions,
     TranslationProtocol,
     two_columns,
 )
-from isoglot.steer.scores import MIN_JUDGED, Dictionary, Judge, Scores, scored
-from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.token_translation import Translation, known_sets, translate_grid, unknown_tokens
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from isoglot.text.formats.conll_columns import blank_columns, find_prefix, read_
 from isoglot.text.formats.conllu import NO_HEAD, Tree, TreeWord, read_conllu, write_conllu
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.transfer.tasks.classification import Classification
-from isoglot.transfer.tasks.tagging import blanks_of
 from isoglot.transfer.tasks.task import Kind, Parsed, Passage, Tagged, Task
+from isoglot.transfer.tasks.word_tasks import blanks_of
 from isoglot.transfer.tuning.fine_tuning import events_in_words
 
 if TYPE_CHECKING:

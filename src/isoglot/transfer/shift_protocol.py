@@ -35,7 +35,7 @@ from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare_all
 from isoglot.transfer.tasks.task import Data, by_code
 from isoglot.transfer.tuning.checks import check_scored
-from isoglot.transfer.tuning.tunable import layer_numbers, tunable
+from isoglot.transfer.tuning.config import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:

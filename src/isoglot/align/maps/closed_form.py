@@ -174,9 +174,7 @@ class Procrustes(MomentMap, MatrixMap):
         if product_DD.shape[0] != product_DD.shape[1]:
             widths = " columns and Y ".join(map(str, product_DD.shape))
             raise InputError(
-                f"X has {widths}",
-                remedy="Procrustes needs the same number of columns; LeastSquares does not",
-                code="input.shape",
+                f"X has {widths}", "Procrustes needs the same number of columns; LeastSquares does not", "shape"
             )
         W_DD, values_D = rotation(product_DD)
         return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}

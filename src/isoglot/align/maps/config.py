@@ -135,8 +135,8 @@ def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> li
         if len(here) > 1:
             raise ConfigError(
                 f"{setting}: both {method} and its normalization have {path[0]}",
-                remedy=f"write {' or '.join(f'{home}.{setting}' for home in here)}",
-                code="config.conflicting-options",
+                f"write {' or '.join(f'{home}.{setting}' for home in here)}",
+                "conflicting-options",
             )
         found.append(f"{here[0]}.{setting}" if here else setting)
     return found
@@ -183,7 +183,7 @@ def make_map(config: AlignConfig) -> PairMap:
     Raises:
         ConfigError: The map or the normalization has no such option, or its value is invalid.
     """
-    from isoglot.align.maps.pipeline import Steps
+    from isoglot.align.maps.steps import Steps
 
     made: PairMap = _estimator(_MAPS[config.method])
     if "seed" in made.get_params():
@@ -194,8 +194,8 @@ def make_map(config: AlignConfig) -> PairMap:
     if not known and config.normalization:
         raise ConfigError(
             f"normalization {config.normalize} has no options ({', '.join(config.normalization)})",
-            remedy="choose one that has options, such as iterative, or remove them",
-            code="config.conflicting-options",
+            "choose one that has options, such as iterative, or remove them",
+            "conflicting-options",
         )
     for step in steps:
         step.set_params(**config.normalization).check_options()

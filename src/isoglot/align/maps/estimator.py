@@ -98,9 +98,7 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         for name, value in options.items():
             if name not in known:
                 raise ConfigError(
-                    f"{type(self).__name__} has no option {name!r}",
-                    remedy=nearest_name(name, known),
-                    code="config.unknown-name",
+                    f"{type(self).__name__} has no option {name!r}", nearest_name(name, known), "unknown-name"
                 )
             setattr(self, name, value)
         return self
@@ -135,17 +133,14 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         found = load_map(path)
         if not isinstance(found, cls):
             raise InputError(
-                f"a {type(found).__name__} instead of a {cls.__name__}",
-                remedy="use load_map",
-                code="input.unknown-format",
-                file=path,
+                f"a {type(found).__name__} instead of a {cls.__name__}", "use load_map", "unknown-format", file=path
             )
         return found
 
     def _check_fitted(self) -> None:
         if not self.learned():
             name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet", remedy="call fit first")
+            raise NotFittedError(f"this {name} is not fitted yet", "call fit first")
 
     def check_options(self) -> Self:
         """Check that options are in range, as ``fit`` does; returns the estimator.
@@ -176,16 +171,14 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
         return
     if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
         raise ConfigError(
-            f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}",
-            remedy="set one",
-            code="config.invalid-value",
+            f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}", "set one", "invalid-value"
         )
     least, most, above = rule["least"], rule["most"], rule["above"]
     if (least is not None and value < least) or (above is not None and value <= above):
         limit = f"at least {least}" if least is not None else f"more than {above}"
-        raise ConfigError(f"{name} = {value} is too small", remedy=f"give {limit}", code="config.invalid-value")
+        raise ConfigError(f"{name} = {value} is too small", f"give {limit}", "invalid-value")
     if most is not None and value > most:
-        raise ConfigError(f"{name} = {value} is too large", remedy=f"give at most {most}", code="config.invalid-value")
+        raise ConfigError(f"{name} = {value} is too large", f"give at most {most}", "invalid-value")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -377,8 +370,8 @@ class LearnedMap(PairMap):
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
             raise InputError(
                 f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
-                remedy=f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not",
-                code="input.shape",
+                f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not",
+                "shape",
             )
         for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
             refuse_zeros(rows, name)
@@ -508,10 +501,7 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: Module
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
         raise InputError(
-            f"unknown estimator {name!r}",
-            remedy="read it with the version that wrote it",
-            code="input.unknown-format",
-            file=file,
+            f"unknown estimator {name!r}", "read it with the version that wrote it", "unknown-format", file=file
         )
     made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():

@@ -21,7 +21,7 @@ from isoglot.align.words.layer_choice import (
     default_settings,
     links_with,
 )
-from isoglot.align.words.symmetrization import Symmetry, check_method
+from isoglot.align.words.links import Symmetry, check_method
 from isoglot.align.words.word_aligner import ENCODER, AlignerFile, read_aligner, write_aligner
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress

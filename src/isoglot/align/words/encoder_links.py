@@ -1,6 +1,6 @@
 """Word alignment by similarity: two rules over the similarities of the words of a sentence pair.
 
-Both give links of either direction, which :func:`isoglot.align.words.symmetrization.symmetrize` combines.
+Both give links of either direction, which :func:`isoglot.align.words.links.symmetrize` combines.
 
 - ``argmax``: every word chooses the most similar word of the other side. The intersection links words that choose each
   other (Jalili Sabet et al. 2020, SimAlign).
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 import torch
 from pydantic import Field, ValidationInfo, field_validator
 
-from isoglot.align.words.symmetrization import Symmetry, symmetrize
+from isoglot.align.words.links import Symmetry, symmetrize
 from isoglot.core.config import Config
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from isoglot.align.words.diagonal_model import WordAlignConfig
-from isoglot.align.words.symmetrization import Symmetry
+from isoglot.align.words.links import Symmetry
 from isoglot.core.config import Config
 from isoglot.core.errors import InputError, check_counts
 from isoglot.text.formats.dictionary import Entry

@@ -26,7 +26,7 @@ from isoglot.align.words.encoder_links import (
     similarities,
     softmax_links,
 )
-from isoglot.align.words.link_scores import LinkScores
+from isoglot.align.words.links import LinkScores
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import extract

@@ -27,7 +27,7 @@ from isoglot.align.words.diagonal_model import WordAlignConfig
 from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
 from isoglot.align.words.encoder_links import EncoderLinksConfig
 from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
-from isoglot.align.words.link_scores import LinkScores, score_links
+from isoglot.align.words.links import LinkScores, score_links
 from isoglot.align.words.word_aligner import FILE, WordAligner, load_aligner, train_aligner
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import write_json, write_text
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.align.words.layer_choice import LayerChoice
-    from isoglot.align.words.symmetrization import Symmetry
+    from isoglot.align.words.links import Symmetry
     from isoglot.languages.corpus import Split
     from isoglot.model.protocol import EncoderLike
 

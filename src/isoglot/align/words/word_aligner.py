@@ -18,7 +18,7 @@ import numpy as np
 from isoglot.align.words.bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, direction
 from isoglot.align.words.em_loops import FLOOR, best_sources, look_up
-from isoglot.align.words.symmetrization import Symmetry, check_method, merge
+from isoglot.align.words.links import Symmetry, check_method, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
 from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT, Progress

@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 import torch
 
-from isoglot.compare.measures.declaration import Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.compare.measures.measure import Measure, in_range, paired, refuse_equal_rows, unchanged_by
 from isoglot.core.arrays import Array, to_tensor
 from isoglot.core.errors import ConfigError, InputError
 

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import torch
 
-from isoglot.compare.measures.declaration import Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import (
+from isoglot.compare.measures.measure import (
+    Measure,
     above_diagonal,
     centered,
     centered_pair,
     paired,
     refuse_vanished,
+    unchanged_by,
     unit_norm,
 )
 from isoglot.core.errors import ConfigError, check_name

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from isoglot.compare.measures.cka import SAMPLED
-from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.compare.measures.measure import Halves, Measure, in_range, paired, refuse_equal_rows, unchanged_by
 from isoglot.core.arrays import Array, refuse_zeros
 from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.retrieve.methods import nearest

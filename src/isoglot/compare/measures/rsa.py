@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.measures.cka import SAMPLED
-from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import above_diagonal, in_range, paired
+from isoglot.compare.measures.measure import Halves, Measure, above_diagonal, in_range, paired, unchanged_by
 from isoglot.core.arrays import Array, unit
 from isoglot.core.errors import InputError
 

@@ -88,11 +88,7 @@ class Eraser(Estimator):
             InputError: The rows are invalid, or the number of codes differs.
         """
         if not self._statistics and super().learned():
-            raise ConfigError(
-                "an eraser from a file or from means cannot be updated",
-                remedy="fit a new one",
-                code="config.not-supported",
-            )
+            raise ConfigError("an eraser from a file or from means cannot be updated", "fit a new one", "not-supported")
         self._take(X, languages)
         self._forget()
         return self
@@ -225,10 +221,7 @@ class Eraser(Estimator):
         if not isinstance(found, cls):
             name = type(found).__name__
             raise InputError(
-                f"the file contains a {name}, not a {cls.__name__}",
-                remedy=f"use {name}.load",
-                code="input.unknown-format",
-                file=path,
+                f"the file contains a {name}, not a {cls.__name__}", f"use {name}.load", "unknown-format", file=path
             )
         return found
 
@@ -242,9 +235,7 @@ class Eraser(Estimator):
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
             raise InputError(
-                f"X has {rows_ND.shape[1]} columns, earlier rows had {known}",
-                remedy="give rows of the same width",
-                code="input.shape",
+                f"X has {rows_ND.shape[1]} columns, earlier rows had {known}", "give rows of the same width", "shape"
             )
         for number, code in enumerate(codes):
             statistics = self._statistics.setdefault(code, LanguageStatistics([0]))
@@ -267,9 +258,7 @@ class Eraser(Estimator):
         self.check_options()
         if len(found) < 2:
             only = f"only {next(iter(found))}" if found else "no language"
-            raise ConfigError(
-                f"{only} to learn from", remedy="give rows of two languages or more", code="config.missing-data"
-            )
+            raise ConfigError(f"{only} to learn from", "give rows of two languages or more", "missing-data")
         counts, means, covariances = zip(*found.values(), strict=True)
         spread = MomentsByLanguage(
             tuple(found),
@@ -286,17 +275,13 @@ class Eraser(Estimator):
             return None
         if languages is None:
             raise ConfigError(
-                f"{type(self).__name__} needs the language of every row",
-                remedy="give their codes",
-                code="config.missing-data",
+                f"{type(self).__name__} needs the language of every row", "give their codes", "missing-data"
             )
         of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
         for code in codes:
             if code not in self.languages_:
                 raise ConfigError(
-                    f"{shown(code)} was not in the training data",
-                    remedy=nearest_name(code, self.languages_),
-                    code="config.unknown-name",
+                    f"{shown(code)} was not in the training data", nearest_name(code, self.languages_), "unknown-name"
                 )
         numbers = torch.tensor([self.languages_.index(code) for code in codes])
         return numbers[of_N]
@@ -314,9 +299,7 @@ def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]
     """Index of the language of each row, and the canonical codes."""
     if isinstance(languages, str) or len(languages) != rows:
         count = 1 if isinstance(languages, str) else len(languages)
-        raise InputError(
-            f"{rows} rows with {count} languages", remedy="give the code of each row", code="input.row-count"
-        )
+        raise InputError(f"{rows} rows with {count} languages", "give the code of each row", "row-count")
     numbers: dict[str, int] = {}
     of_N = [numbers.setdefault(language_code(str(language)), len(numbers)) for language in languages]
     return torch.tensor(of_N), list(numbers)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -213,6 +213,56 @@ def _check(given: Mapping[str, Any], folds: int) -> None:
 def labeled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
     """Rows of all languages in one matrix, and the language of each row."""
     return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
+
+
+EraserName = Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"]
+"""``best``: the one with the best harmonic mean, with the least change among ties."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EraserComparison:
+    """Trade-offs of all erasers in each layer, and the eraser to use.
+
+    Attributes:
+        layers: The trade-off in each layer.
+        best: That of the best layer.
+        name: The eraser to use in that layer.
+        eraser: The eraser, fitted on all sentences.
+    """
+
+    layers: list[TradeOff]
+    best: TradeOff
+    name: str
+    eraser: Eraser
+
+
+def compare_erasers(
+    vectors: Mapping[str, Representations],
+    config: TradeOffConfig,
+    *,
+    eraser: EraserName = "best",
+    progress: Progress = SILENT,
+) -> EraserComparison:
+    """Measure the trade-off of all erasers in each layer, and fit one in the best layer.
+
+    Args:
+        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
+        config: Shifts that erasers are compared with, folds and random seed.
+        eraser: Which one to fit.
+        progress: Reports progress.
+
+    Raises:
+        ConfigError: The eraser or pivot does not exist, or there is only one language.
+        InputError: The languages have different numbers of sentences, or too few.
+    """
+    check_name("eraser", eraser, get_args(EraserName))
+    found = trade_offs(vectors, config, progress=progress)
+    best = max(found, key=lambda each: each.best.rank)
+    erasers = default_erasers()
+    names = [name for name in erasers if eraser in ("best", name.lower().replace(" ", "-"))]
+    name = max(names, key=lambda name: best.of(name).rank)
+    rows = {code: each[best.layer] for code, each in vectors.items()}
+    return EraserComparison(layers=found, best=best, name=name, eraser=erasers[name].fit(*labeled(rows)))
 
 
 # --- erasers and shifts ---

@@ -14,8 +14,8 @@ from isoglot.text.formats.conllu import read_conllu
 from isoglot.transfer.scoring.attachment import Relations, paired, tree_score
 from isoglot.transfer.scoring.significance import estimate
 from isoglot.transfer.scoring.spans import Repair, repaired
-from isoglot.transfer.tasks.tagging import Entities
 from isoglot.transfer.tasks.task import Task, TaskScores, text_of
+from isoglot.transfer.tasks.word_tasks import Entities
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.protocol import EncoderLike, check_layer
 from isoglot.transfer.tasks.task import Data, Task, text_of
-from isoglot.transfer.tuning.tunable import tunable
+from isoglot.transfer.tuning.config import tunable
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from isoglot.represent.layer_pass import evaluation_mode, row_length
 from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
 from isoglot.transfer.tuning.batches import Shape, StoredRows, epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
-from isoglot.transfer.tuning.config import TuneConfig
+from isoglot.transfer.tuning.config import TuneConfig, tunable
 from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
-from isoglot.transfer.tuning.tunable import tunable
 from isoglot.transfer.tuning.tuned_encoder import HeldVectors, KeptEpochs, RowVectors, Tuned, autocast, copied
 from isoglot.transfer.tuning.tuned_folder import (
     check_begun,
