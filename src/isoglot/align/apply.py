@@ -15,7 +15,7 @@ from isoglot.align.maps.estimator import PairMap, load_map
 from isoglot.align.maps.steps import IterativeNormalization, Steps, UnitLength
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.represent import Representations
-from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors, write_vectors
+from isoglot.text.formats.word_vectors import is_vec, read_vectors, write_vectors
 from isoglot.text.provenance import Provenance, merged, provenance_of
 
 if TYPE_CHECKING:
@@ -67,23 +67,6 @@ def _files(path: Path) -> dict[int | None, Path]:
         numbers = [_NAME.fullmatch(file.stem) for file in files]
         return {int(found[1]) if found else None: file for found, file in zip(numbers, files, strict=True)}
     return map_files(path)
-
-
-def apply_to_vectors(
-    maps: dict[int | None, PairMap], vectors: Vectors, *, side: MapSide = "source", into: Into = "common"
-) -> Vectors:
-    """Map word vectors by a single map.
-
-    Raises:
-        ConfigError: There are several maps, or side and space do not fit.
-        InputError: The vectors have another width.
-    """
-    if len(maps) != 1:
-        raise ConfigError(
-            f"{len(maps)} maps for one table of vectors", "choose the map of one layer", "conflicting-options"
-        )
-    (mapping,) = maps.values()
-    return Vectors(vectors.words, mapped(mapping, vectors.matrix_ND, side, into))
 
 
 def apply_to_layers(
@@ -170,10 +153,15 @@ def apply_to_file(
         raise ConfigError(f"word vectors for {shown(str(out))}", "end it in .vec too", "malformed-option")
     if layer is not None:
         raise ConfigError(f"layer {layer} of a .vec, which has no layers", "name none", "conflicting-options")
-    table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
+    if len(maps) != 1:
+        raise ConfigError(
+            f"{len(maps)} maps for one table of vectors", "choose the map of one layer", "conflicting-options"
+        )
+    table = read_vectors(vectors)
+    (rows_NE,) = (mapped(mapping, table.matrix_ND, side, into) for mapping in maps.values())
     origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
-    write_vectors(out, table.words, table.matrix_ND, provenance=origin)
-    return {"rows": len(table), "hidden_size": table.matrix_ND.shape[1], "layers": [], "left_out": [], **facts}
+    write_vectors(out, table.words, rows_NE, provenance=origin)
+    return {"rows": len(table), "hidden_size": rows_NE.shape[1], "layers": [], "left_out": [], **facts}
 
 
 def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:

@@ -191,7 +191,10 @@ def trace_emergence(
     run = Path(run).expanduser()
     encoder = open_run(run).to(choose_device(device))
     kept = Checkpoints(run)
-    steps = checkpoint_steps(run)
+    names = [path.name.removeprefix("step-") for path in kept.folder.glob("step-*")]
+    steps = sorted(int(name) for name in names if name.isdecimal())
+    if not steps:
+        raise StorageError("the run has no checkpoints", f"train with {KEEP_ALL}", "unfinished", file=run)
     moments = []
     with progress.task("emergence", total=len(steps), unit="checkpoints") as task:
         for step in steps:
@@ -209,19 +212,6 @@ def trace_emergence(
         layers=tuple(moments[0].values[probe.measures[0]]),
         moments=tuple(moments),
     )
-
-
-def checkpoint_steps(run: Path) -> list[int]:
-    """Steps of a run that have checkpoints, in order.
-
-    Raises:
-        StorageError: There are none.
-    """
-    names = [path.name.removeprefix("step-") for path in Checkpoints(run).folder.glob("step-*")]
-    steps = sorted(int(name) for name in names if name.isdecimal())
-    if not steps:
-        raise StorageError("the run has no checkpoints", f"train with {KEEP_ALL}", "unfinished", file=run)
-    return steps
 
 
 def open_run(run: str | Path) -> Encoder:

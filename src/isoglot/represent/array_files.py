@@ -304,12 +304,8 @@ def _npy_header(shape: ArrayShape) -> bytes:
 
 def _mapped(path: Path, shape: ArrayShape, at: int, mode: str) -> np.ndarray:
     if not shape.bytes:
-        return _nothing(shape)
+        return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
     return np.memmap(path, dtype=_TYPES[shape.kind], mode=mode, offset=at, shape=shape.sides)  # type: ignore[call-overload,no-any-return]
-
-
-def _nothing(shape: ArrayShape) -> np.ndarray:
-    return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
 
 
 def _allocate(path: Path, size: int) -> None:

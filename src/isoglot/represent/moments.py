@@ -118,7 +118,8 @@ class LanguageMoments:
             ConfigError: These moments have no covariances.
         """
         if self.covariances_LDD is None:
-            raise ConfigError("these moments have means but no covariances", "compute both from text", "missing-data")
+            remedy = "estimate both from text, as isoglot steer fit does"
+            raise ConfigError("the means are stored without covariances, which are needed", remedy, "missing-data")
         return self.covariances_LDD
 
     def _at(self, layer: int) -> int:

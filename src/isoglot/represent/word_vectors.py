@@ -76,23 +76,16 @@ def embedding_rows(
         maker = RowMaker(vocabulary, code, "words", 3)
         ids_of = {word: ids.tolist() for word, ids in zip(words, maker.word_ids(words), strict=True)}
     special = set(vocabulary.special.values())
-    kept: list[str] = []
-    at: list[int] = []
-    missing: list[str] = []
-    for word, ids in ids_of.items():
-        row = int(rows_V[ids[0]]) if len(ids) == 1 and ids[0] not in special else -1
-        if row < 0:
-            missing.append(word)
-        else:
-            kept.append(word)
-            at.append(row)
-    if not kept:
+    whole = {word: int(rows_V[ids[0]]) for word, ids in ids_of.items() if len(ids) == 1 and ids[0] not in special}
+    found = {word: row for word, row in whole.items() if row >= 0}
+    if not found:
         raise InputError(
             f"none of {len(ids_of):,} words is a single subword",
             "use a larger vocabulary, or word types over contexts",
             "no-match",
         )
-    return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
+    missing = tuple(word for word in ids_of if word not in found)
+    return EmbeddingRows(tuple(found), table_VD[list(found.values())].float().cpu().numpy(), missing)
 
 
 Case = Literal["keep", "lower"]

@@ -16,6 +16,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoglot.core.artifact import Compression, read_index_file, write_sealed
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, check_range, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -23,8 +25,6 @@ from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import numpy as np
 
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary
@@ -61,8 +61,6 @@ class TokenSets:
     def __init__(
         self, counts: Mapping[str, np.ndarray], *, threshold: int | None = THRESHOLD, vocabulary: str | None = None
     ) -> None:
-        import numpy as np
-
         if not counts:
             raise ConfigError("token sets of no language", "give text of at least one", "missing-data")
         if threshold is None:
@@ -94,8 +92,6 @@ class TokenSets:
             InputError: There is no sentence, or one is empty.
             StorageError: A file cannot be read.
         """
-        import numpy as np
-
         from isoglot.represent.sentences import in_chunks
 
         counts = {}
@@ -119,8 +115,6 @@ class TokenSets:
         Raises:
             ConfigError: They are of another vocabulary, the threshold is below 1, or a language has no token left.
         """
-        import numpy as np
-
         plain = {}
         for code, count in counts.items():
             if len(count) != len(vocabulary):
@@ -181,14 +175,10 @@ class TokenSets:
 
     def ids(self, language: str) -> np.ndarray:
         """Ids of a language, sorted."""
-        import numpy as np
-
         return np.flatnonzero(self.mask(language))
 
     def shared(self, one: str, other: str) -> np.ndarray:
         """Ids that two languages share, sorted."""
-        import numpy as np
-
         return np.flatnonzero(self.mask(one) & self.mask(other))
 
     def only(self, language: str, *, but_not: str) -> np.ndarray:
@@ -266,8 +256,6 @@ class TokenSets:
         Raises:
             StorageError: It cannot be written.
         """
-        import numpy as np
-
         counts = {}
         for code, count_V in self.counts.items():
             met_N = np.flatnonzero(count_V)
@@ -290,8 +278,6 @@ class TokenSets:
             InputError: It has another format.
             StorageError: It cannot be read.
         """
-        import numpy as np
-
         remedy = "create it with isoglot steer fit"
         wrong = InputError("not a file of token sets", remedy, "unknown-format", file=path)
         facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)

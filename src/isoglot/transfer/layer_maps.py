@@ -229,7 +229,7 @@ def fit_layer_maps(
             config=config,
             scratch=Path(scratch),
             progress=progress,
-        ).between(encoders)
+        )
     maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
     return LayerMaps(maps, aligned, made_of)
 

@@ -39,6 +39,7 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
     "tagging": ("bio", "conllu", "json"),
     "parsing": ("conllu", "json"),
 }
+_WITH_WORDS: dict[Kind, type[Tagged | Parsed]] = {"tagging": Tagged, "parsing": Parsed}
 
 
 def read_unlabeled(
@@ -68,7 +69,7 @@ def read_unlabeled(
         found = [_passage(task, line, path, number) for number, line in read_lines(path)]
     elif "\t" in next((line for _, line in read_lines(path) if line.strip()), ""):
         sentences = read_tokens(path, prefix=find_prefix(path, language))
-        found = [Tagged(tuple(each)) if task.kind == "tagging" else Parsed(tuple(each)) for each in sentences]
+        found = [_WITH_WORDS[task.kind](tuple(each)) for each in sentences]
     else:
         split = segmenter(language, word_method(language))
         lines = list(read_lines(path))
@@ -119,10 +120,7 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
 
 
 def _of_tree(kind: Kind, tree: Tree) -> Example:
-    words = tuple(word.form for word in tree.words)
-    if kind == "tagging":
-        return Tagged(words, blanks=blanks_of(tree), tree=tree)
-    return Parsed(words, blanks=blanks_of(tree), tree=tree)
+    return _WITH_WORDS[kind](tuple(word.form for word in tree.words), blanks=blanks_of(tree), tree=tree)
 
 
 def _of_text(
@@ -133,7 +131,7 @@ def _of_text(
         raise InputError(f"a tab in {shown(text)}", remedy, "malformed-line", file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
-    return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
+    return _WITH_WORDS[kind](tuple(words), blanks=blanks)
 
 
 def predict_text(

@@ -19,10 +19,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.artifact import read_sealed
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.progress import Task as Work
 from isoglot.core.table import Table
@@ -30,6 +30,7 @@ from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin
 from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
+from isoglot.steer.shifted_decoding import check_alphas
 from isoglot.steer.shifts import Kind, Positions, ShiftOptions, make_shift, shift
 from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare_all
@@ -445,15 +446,8 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
     Raises:
         ConfigError: An alpha is not finite or given twice, or none is left and the rule does not choose one.
     """
-    if choose not in ("dev", "rule", "given"):
-        raise ConfigError(f"choose {shown(choose)}", "choose dev, rule or given", "unknown-name")
-    found = [float(alpha) for alpha in alphas]
-    for alpha in found:
-        if not math.isfinite(alpha) or found.count(alpha) > 1:
-            problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
-            remedy = "give numbers such as 0.5, 1 and 2, each once"
-            raise ConfigError(problem, remedy, "invalid-value")
-    found = [alpha for alpha in found if alpha]
+    check_name("choice of alpha", choose, get_args(Choose))
+    found = [alpha for alpha in check_alphas(alphas) if alpha] if len(alphas) else []
     if not found and choose != "rule":
         raise ConfigError("no alpha but 0", "give some, such as 0.5, 1 and 2", "invalid-value")
     return found

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -45,7 +46,10 @@ from isoglot.core.progress import SILENT, Progress
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import ModuleType
+
+
+FILE = "map.safetensors"
+_KIND = "map"
 
 
 class NotFittedError(IsoglotError):
@@ -84,6 +88,11 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
     3.0
     """
 
+    _file: ClassVar[str] = FILE
+    """name of its file in a folder"""
+    _package: ClassVar[str] = "isoglot.align"
+    """package whose estimators its files may hold"""
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name; scikit-learn's ``clone`` uses it."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
@@ -119,22 +128,27 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
             NotFittedError: It is not fitted.
             StorageError: The file cannot be written.
         """
-        return save_map(self, path)
+        self._check_fitted()
+        arrays: dict[str, np.ndarray] = {}
+        packed = _pack(self, "", arrays)
+        target = array_path(path, self._file)
+        save_arrays(target, _KIND, packed, arrays)
+        return target
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read an estimator of this class.
+        """Read an estimator of this class; a base class reads any of its own.
 
         Raises:
             CorruptFileError: The file is damaged.
             InputError: It holds something else.
             StorageError: It cannot be read.
         """
-        found = load_map(path)
+        file = array_path(path, cls._file)
+        found = _unpack(*load_arrays(file, _KIND, remedy="make it with an estimator's save"), file, cls._package)
         if not isinstance(found, cls):
-            raise InputError(
-                f"a {type(found).__name__} instead of a {cls.__name__}", "use load_map", "unknown-format", file=path
-            )
+            name = type(found).__name__
+            raise InputError(f"a {name} instead of a {cls.__name__}", f"use {name}.load", "unknown-format", file=path)
         return found
 
     def _check_fitted(self) -> None:
@@ -413,39 +427,13 @@ def pseudo_inverse(matrix_DE: torch.Tensor) -> torch.Tensor:
     return inverse_ED
 
 
-FILE = "map.safetensors"
-_KIND = "map"
-
-
-def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Path:
-    """Write a fitted estimator; returns the file.
-
-    Args:
-        estimator: A fitted estimator.
-        path: The file, or a folder.
-        name: Name of the file in a folder.
-
-    Raises:
-        NotFittedError: It is not fitted.
-        StorageError: The file cannot be written.
-    """
-    estimator._check_fitted()
-    target = array_path(path, name)
-    arrays: dict[str, np.ndarray] = {}
-    packed = _pack(estimator, "", arrays)
-    save_arrays(target, _KIND, packed, arrays)
-    return target
-
-
-def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
+def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the file
     """Read an estimator from a file or folder, of the class that was saved.
 
     Learned arrays are NumPy or torch (on the CPU) as they were; either can transform both types.
 
     Args:
         path: The file, or a folder.
-        name: Name of the file in a folder.
-        room: Package whose estimators are allowed. Default: ``isoglot.align``.
 
     Returns:
         The fitted estimator.
@@ -465,11 +453,7 @@ def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = No
         InputError: It holds something else.
         StorageError: It cannot be read.
     """
-    from isoglot import align
-
-    file = array_path(path, name)
-    packed, arrays = load_arrays(file, _KIND, remedy="make it with an estimator's save")
-    return _unpack(packed, arrays, file, align if room is None else room)
+    return Estimator.load(path)
 
 
 def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: ANN401
@@ -489,21 +473,21 @@ def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: 
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: ModuleType) -> Any:  # noqa: ANN401
+def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, package: str) -> Any:  # noqa: ANN401
     if isinstance(packed, list):
-        return tuple(_unpack(each, arrays, file, room) for each in packed)
+        return tuple(_unpack(each, arrays, file, package) for each in packed)
     if not isinstance(packed, dict):
         return packed
     if "tensor" in packed:
         array = arrays[packed["tensor"]]
         return torch.from_numpy(array) if packed["library"] == "torch" else array
-    name = packed["estimator"]
+    name, room = packed["estimator"], import_module(package)
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
         raise InputError(
             f"unknown estimator {name!r}", "read it with the version that wrote it", "unknown-format", file=file
         )
-    made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
+    made = kind(**{option: _unpack(value, arrays, file, package) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
-        setattr(made, attribute, _unpack(value, arrays, file, room))
+        setattr(made, attribute, _unpack(value, arrays, file, package))
     return made

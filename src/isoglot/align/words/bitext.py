@@ -26,8 +26,7 @@ from isoglot.text.formats.parallel import read_aligned, read_parallel
 from isoglot.text.formats.pharaoh import GoldLinks, Links, read_gold, read_pharaoh
 
 if TYPE_CHECKING:
-    from isoglot.align.words.encoder_aligner import EncoderAligner
-    from isoglot.align.words.word_aligner import WordAligner
+    from isoglot.align.words.word_aligner import Aligner
     from isoglot.languages.corpus import Split
 
 
@@ -234,7 +233,7 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
 
 def linked_bitext(
     pairs: Sequence[tuple[list[str], list[str]]],
-    aligner: WordAligner | EncoderAligner,
+    aligner: Aligner,
     *,
     counts: PairCounts | None = None,
     progress: Progress = SILENT,

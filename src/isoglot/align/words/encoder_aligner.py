@@ -6,6 +6,7 @@ Shape legend: ``L`` layers, ``D`` hidden size.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -21,17 +22,17 @@ from isoglot.align.words.layer_choice import (
     default_settings,
     links_with,
 )
-from isoglot.align.words.links import Symmetry, check_method
-from isoglot.align.words.word_aligner import ENCODER, AlignerFile, read_aligner, write_aligner
+from isoglot.align.words.word_aligner import ENCODER, Aligner, AlignerFile, read_aligner, write_aligner
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent.encoder_hash import encoder_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
+    from isoglot.align.words.links import Symmetry
     from isoglot.model.protocol import EncoderLike
     from isoglot.text.formats.pharaoh import Links
 
@@ -39,8 +40,11 @@ _NUMBERS = 2**25  # of word vectors in memory at a time
 
 
 @dataclass(eq=False, kw_only=True)
-class EncoderAligner:
-    """An encoder with the settings of its links; see :func:`fit_encoder_aligner`."""
+class EncoderAligner(Aligner):
+    """An encoder with the settings of its links; see :func:`fit_encoder_aligner`.
+
+    Layer and threshold are chosen for the intersection of both directions.
+    """
 
     encoder: EncoderLike
     model: str
@@ -55,47 +59,11 @@ class EncoderAligner:
     about: dict[str, Any]
     """What it was fitted on, and results there."""
     usual: ClassVar[Symmetry] = "intersection"
-    """Default symmetrization."""
 
     @property
     def device(self) -> str:
         """Where it computes."""
         return str(self.encoder.device)
-
-    def stream(
-        self,
-        pairs: Iterable[Pair],
-        method: Symmetry = "intersection",
-        *,
-        counts: PairCounts | None = None,
-        progress: Progress = SILENT,
-    ) -> Iterator[Links]:
-        """Links (source, target) of each pair, in order; some thousand words are held in memory at a time.
-
-        A pair that is blank, one-sided or overlong has none.
-
-        Args:
-            pairs: Sentence pairs, as lists of words.
-            method: Symmetrization; layer and threshold were chosen for the intersection.
-            counts: Updated with the numbers of pairs, if given.
-            progress: Progress in pairs.
-
-        Raises:
-            ConfigError: The method is unknown.
-            InputError: A hidden state is not finite.
-        """
-        check_method(method)
-        counts = PairCounts() if counts is None else counts
-        with progress.task("aligning", total=None, unit="pairs") as task:
-            for chunk in self._chunks(pairs):
-                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
-                found = iter(self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], method))
-                yield from [next(found) if good else [] for good in usable]
-                task.advance(len(chunk))
-
-    def align(self, pairs: Iterable[Pair], method: Symmetry = "intersection") -> list[Links]:
-        """Links of all pairs; as :meth:`stream`."""
-        return list(self.stream(pairs, method))
 
     def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         chunk: list[Pair] = []
@@ -109,7 +77,10 @@ class EncoderAligner:
         if chunk:
             yield chunk
 
-    def _links(self, pairs: Sequence[Pair], method: Symmetry) -> list[Links]:
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        return partial(self._links, method)
+
+    def _links(self, method: Symmetry, pairs: Sequence[Pair]) -> list[Links]:
         if not pairs:
             return []
         words = PairedWords(

@@ -27,7 +27,7 @@ from isoglot.align.words.encoder_links import (
     softmax_links,
 )
 from isoglot.align.words.links import LinkScores
-from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.errors import ConfigError, InputError, check_counts
 from isoglot.core.progress import SILENT, Progress
 from isoglot.represent import extract
 
@@ -247,12 +247,8 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
         InputError: Their number differs, there are none at all, or one is out of range.
     """
     for kind in [gold] if possible is None else [gold, possible]:
-        if len(kind) != len(pairs):
-            raise InputError(
-                f"{len(kind)} line{'s' * (len(kind) != 1)} of gold links for {len(pairs)} sentence pairs",
-                "give one line of links, even a blank one, for each pair",
-                "line-count",
-            )
+        counts = {"the text": len(pairs), "the gold links": len(kind)}
+        check_counts("sentence pairs", counts, "give one line of links, even a blank one, for each pair", "line-count")
         for number, (pair, links) in enumerate(zip(pairs, kind, strict=True), start=1):
             m, n = map(len, pair)
             for i, j in links:

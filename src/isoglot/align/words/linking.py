@@ -24,11 +24,11 @@ from isoglot.align.words.bitext import (
     read_word_pairs,
 )
 from isoglot.align.words.diagonal_model import WordAlignConfig
-from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
+from isoglot.align.words.encoder_aligner import fit_encoder_aligner
 from isoglot.align.words.encoder_links import EncoderLinksConfig
 from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
 from isoglot.align.words.links import LinkScores, score_links
-from isoglot.align.words.word_aligner import FILE, WordAligner, load_aligner, train_aligner
+from isoglot.align.words.word_aligner import FILE, Aligner, load_aligner, train_aligner
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import write_json, write_text
 from isoglot.core.progress import SILENT, Progress
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from isoglot.languages.corpus import Split
     from isoglot.model.protocol import EncoderLike
 
-    Aligner = WordAligner | EncoderAligner
     Pairs = list[tuple[list[str], list[str]]]
 
 TO_LINK = 10_000

@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -24,19 +26,91 @@ from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
-    from isoglot.align.words.encoder_aligner import EncoderAligner
     from isoglot.text.formats.pharaoh import Links
 
 _CHUNK = 10_000  # sentence pairs aligned at a time
 
 
+class Aligner(ABC):
+    """Base class of word aligners."""
+
+    usual: ClassVar[Symmetry]
+    """Default symmetrization."""
+    config: Any
+    languages: tuple[str, str] | None
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return "cpu"
+
+    def stream(
+        self,
+        pairs: Iterable[Pair],
+        method: Symmetry | None = None,
+        *,
+        counts: PairCounts | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Links]:
+        """Links (source, target) of each pair, in order; only some of the pairs are held in memory at a time.
+
+        A pair that is blank, one-sided or overlong has none.
+
+        Args:
+            pairs: Sentence pairs, as lists of words.
+            method: Symmetrization method. Default: ``usual``.
+            counts: Updated with the numbers of pairs, if given.
+            progress: Progress in pairs.
+
+        Raises:
+            ConfigError: The method is unknown.
+            InputError: A hidden state of an encoder is not finite.
+        """
+        method = method or self.usual
+        check_method(method)
+        counts = PairCounts() if counts is None else counts
+        link = self._linker(method)
+        with progress.task("aligning", total=None, unit="pairs") as task:
+            for chunk in self._chunks(pairs):
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
+                found = iter(link([pair for pair, good in zip(chunk, usable, strict=True) if good]))
+                yield from [next(found) if good else [] for good in usable]
+                task.advance(len(chunk))
+
+    def align(self, pairs: Iterable[Pair], method: Symmetry | None = None) -> list[Links]:
+        """Links of all pairs; as :meth:`stream`."""
+        return list(self.stream(pairs, method))
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """How it was fitted, as JSON."""
+
+    def origin(self) -> dict[str, Any]:
+        """Name and hash of its encoder; empty without one."""
+        return {}
+
+    @abstractmethod
+    def save(self, path: str | Path) -> Path:
+        """Write to a file or folder; returns the file."""
+
+    @abstractmethod
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+        """Pairs that are linked together."""
+
+    @abstractmethod
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        """Function that links usable pairs."""
+
+
 @dataclass(eq=False, kw_only=True)
-class WordAligner:
+class WordAligner(Aligner):
     """Word aligner of both directions; see :func:`train_aligner`.
+
+    A word that was not seen in training stays near the diagonal.
 
     >>> from isoglot.align import train_aligner
     >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"])] * 5
@@ -59,50 +133,17 @@ class WordAligner:
     counts: PairCounts
     """Numbers of training pairs."""
     usual: ClassVar[Symmetry] = "grow-diag-final-and"
-    """Default symmetrization."""
-    device: ClassVar[str] = "cpu"
-    """Where it computes."""
 
-    def stream(
-        self,
-        pairs: Iterable[Pair],
-        method: Symmetry = "grow-diag-final-and",
-        *,
-        counts: PairCounts | None = None,
-        progress: Progress = SILENT,
-    ) -> Iterator[Links]:
-        """Links (source, target) of each pair, in order; a few thousand pairs are held in memory at a time.
-
-        A pair that is blank, one-sided or overlong has none. A word that was not seen in training stays near the
-        diagonal.
-
-        Args:
-            pairs: Sentence pairs, as lists of words.
-            method: Symmetrization method.
-            counts: Updated with the numbers of pairs, if given.
-            progress: Progress in pairs.
-
-        Raises:
-            ConfigError: The method is unknown.
-        """
-        check_method(method)
-        counts = PairCounts() if counts is None else counts
-        known = [WordIndex(words, case=self.config.case) for words in self.words]
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         source = iter(pairs)
-        with progress.task("aligning", total=None, unit="pairs") as task:
-            while chunk := list(islice(source, _CHUNK)):
-                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
-                found = iter(
-                    self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], known, method)
-                )
-                yield from [next(found) if good else [] for good in usable]
-                task.advance(len(chunk))
+        while chunk := list(islice(source, _CHUNK)):
+            yield chunk
 
-    def align(self, pairs: Iterable[Pair], method: Symmetry = "grow-diag-final-and") -> list[Links]:
-        """Links of all pairs; as :meth:`stream`."""
-        return list(self.stream(pairs, method))
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        known = [WordIndex(words, case=self.config.case) for words in self.words]
+        return partial(self._links, known, method)
 
-    def _links(self, pairs: Sequence[Pair], words: Sequence[WordIndex], method: Symmetry) -> list[Links]:
+    def _links(self, words: Sequence[WordIndex], method: Symmetry, pairs: Sequence[Pair]) -> list[Links]:
         bitext = IndexedBitext.of(pairs, *words)
         place = look_up(self.rows, self.columns, bitext.rows, bitext.columns, len(words[1]))
         best = []
@@ -141,10 +182,6 @@ class WordAligner:
             "tension": {"forward": self.forward.tension, "backward": self.backward.tension},
             "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
         }
-
-    def origin(self) -> dict[str, Any]:
-        """Empty: it needs no encoder."""
-        return {}
 
     def save(self, path: str | Path) -> Path:
         """Write to one safetensors file, or to ``aligner.safetensors`` in a folder; returns the file.
@@ -328,7 +365,7 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     return AlignerFile(file, found, about, arrays)
 
 
-def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> WordAligner | EncoderAligner:
+def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> Aligner:
     """Read an aligner of either kind, as written by ``isoglot align links``.
 
     Args:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -300,10 +301,6 @@ CKA = Measure(
 )
 
 
-def _debiased_cka(X: Array, Y: Array) -> float:
-    return cka(X, Y, debiased=True)
-
-
 DEBIASED_CKA = Measure(
     name="debiased-cka",
     title="CKA, debiased",
@@ -314,7 +311,7 @@ DEBIASED_CKA = Measure(
         r" \sum_{j \ne i} K_{ij}, \quad K = X X^\top"
     ),
     use="As a first choice: values are comparable over numbers of items and columns.",
-    function=_debiased_cka,
+    function=partial(cka, debiased=True),
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     bounds=(-1.0, 1.0),
 )

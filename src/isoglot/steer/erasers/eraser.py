@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from isoglot.align.maps.estimator import Estimator, load_map, save_map
+from isoglot.align.maps.estimator import Estimator
 from isoglot.core.arrays import Array, ArrayT, give_back, refuse_large, take_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -23,12 +23,9 @@ from isoglot.represent.moments import LanguageStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from isoglot.model.protocol import Change
     from isoglot.steer.means import LanguageMeans
-
-FILE = "eraser.safetensors"
 
 
 class MomentsByLanguage(NamedTuple):
@@ -55,6 +52,8 @@ class Eraser(Estimator):
     True
     """
 
+    _file: ClassVar[str] = "eraser.safetensors"
+    _package: ClassVar[str] = "isoglot.steer"
     needs_language: ClassVar[bool] = False
     """whether ``transform`` needs the language of every row"""
 
@@ -194,36 +193,6 @@ class Eraser(Estimator):
             return self._apply(exact_ND, which_N).to(rows_ND.dtype).view_as(hidden_BTD)
 
         return erase
-
-    # --- files ---
-
-    def save(self, path: str | Path) -> Path:
-        """Write a safetensors file, or ``eraser.safetensors`` in a folder; returns the file.
-
-        Raises:
-            NotFittedError: It is not fitted.
-            StorageError: The file cannot be written.
-        """
-        return save_map(self, path, name=FILE)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read an eraser of this class; ``Eraser.load`` reads any.
-
-        Raises:
-            CorruptFileError: The file is damaged.
-            InputError: It has another format or class.
-            StorageError: It cannot be read.
-        """
-        from isoglot import steer
-
-        found = load_map(path, name=FILE, room=steer)
-        if not isinstance(found, cls):
-            name = type(found).__name__
-            raise InputError(
-                f"the file contains a {name}, not a {cls.__name__}", f"use {name}.load", "unknown-format", file=path
-            )
-        return found
 
     # --- inside ---
 

@@ -261,7 +261,8 @@ def compare_erasers(
     erasers = default_erasers()
     names = [name for name in erasers if eraser in ("best", name.lower().replace(" ", "-"))]
     name = max(names, key=lambda name: best.of(name).rank)
-    rows = {code: each[best.layer] for code, each in vectors.items()}
+    layer = next(iter(vectors.values())).layers[found.index(best)]
+    rows = {code: each[layer] for code, each in vectors.items()}
     return EraserComparison(layers=found, best=best, name=name, eraser=erasers[name].fit(*labeled(rows)))
 
 
