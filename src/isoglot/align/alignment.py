@@ -78,9 +78,8 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
     remedy = f"use vectors of that {wrong}, or a map fitted on these"
     if _difference(ends[other], found) is None:
         remedy = f"use them as its {other}"
-    raise ConfigError(
-        f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}", remedy, "other-encoder"
-    )
+    problem = f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}"
+    raise ConfigError(problem, remedy, "other-encoder")
 
 
 def _ends(mapping: PairMap) -> dict[MapSide, MapEndpoint]:

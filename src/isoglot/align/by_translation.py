@@ -232,9 +232,6 @@ def _linked_sentences(
     ask = sorted(row for row, earlier in zip(drawn, before, strict=False) if earlier < config.test_limit)
     for name, rows in (("to learn from", learn), ("to score on", ask)):
         if not rows:
-            raise InputError(
-                f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
-                "check the links, or give more sentences",
-                "no-match",
-            )
+            problem = f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}"
+            raise InputError(problem, "check the links, or give more sentences", "no-match")
     return learn, ask

@@ -53,9 +53,8 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
         free[group_N[~eligible_N]] = False
     if len(names) < 2 or not free.any():
         why = "all are known to training" if len(names) >= 2 else "at least two groups are needed"
-        raise InputError(
-            f"none of {len(groups_N)} pairs can be held out: {why}", "give more pairs, or a separate test", "too-few"
-        )
+        problem = f"none of {len(groups_N)} pairs can be held out: {why}"
+        raise InputError(problem, "give more pairs, or a separate test", "too-few")
     order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))
     before = np.cumsum(sizes[order]) - sizes[order]
     chosen = order[before < share * len(groups_N)]
@@ -124,11 +123,8 @@ def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
     """
     make_map(config)
     if source != target and config.method not in ("least-squares", "ridge", "cca"):
-        raise ConfigError(
-            f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
-            "choose the method ridge, least-squares or cca",
-            "other-size",
-        )
+        problem = f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number"
+        raise ConfigError(problem, "choose the method ridge, least-squares or cca", "other-size")
 
 
 Fitted = Literal["all", "train"]

@@ -2,8 +2,8 @@
 
 Static vectors (GloVe) of the new language are trained on its own text. Subwords that the encoder knows already have a
 vector in both spaces; a ridge regression on them maps the vectors of the others into the encoder's table. The penalty
-is chosen by cross-validation. Where the known subwords tell nothing about each other, the map is dropped and the rows
-are the mean of the table.
+is chosen by cross-validation. If the map explains no variance of held-out subwords, it is not used, and the rows are
+the mean of the table.
 
 Reference: Artetxe et al. 2020, "On the cross-lingual transferability of monolingual representations"; Minixhofer et al.
 2022, "WECHSEL: Effective initialization of subword embeddings".

@@ -227,6 +227,5 @@ def open_run(run: str | Path) -> Encoder:
     for folder in (run / LAST, run / BEST):
         if (folder / INDEX).exists():
             return open_encoder(folder)
-    raise StorageError(
-        "the run has written no encoder yet", "wait for its first evaluation, or for its end", "unfinished", file=run
-    )
+    problem = "the run has written no encoder yet"
+    raise StorageError(problem, "wait for its first evaluation, or for its end", "unfinished", file=run)

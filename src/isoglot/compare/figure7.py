@@ -307,7 +307,7 @@ def measure_figure7(
         InputError: Sentences are invalid.
         StorageError: A file of sentences cannot be read.
     """
-    work = _Work(config, Path(folder), device)
+    work = _Run(config, Path(folder), device)
     work.check()
     texts = {column.title: work.texts(column) for column in config.columns}  # raises if anything is invalid
     cells, empty = {}, {}
@@ -340,8 +340,8 @@ class _EmptyError(Exception):
     """A cell without its models, and the reason."""
 
 
-class _Work:
-    """Loads models and sentences when needed; what several columns share is done once."""
+class _Run:
+    """Models and sentences of the columns, loaded when needed; representations that columns share are cached."""
 
     def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
         self.config, self.folder, self.device = config, folder, device
@@ -402,9 +402,11 @@ class _Work:
         other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])
         layers = tuple(layer for layer in one.layers if layer in other)
         count = len(texts.compared)
-        values, without = _grouped([(one[layer][:count], other[layer][:count]) for layer in layers], self.config.seed)
-        hits = self._hits(one, other, layers, texts) if row != "random" else None
-        names = self._told(names[0]), self._told(names[1])
+        values, without = _cka_without_groups(
+            [(one[layer][:count], other[layer][:count]) for layer in layers], self.config.seed
+        )
+        hits = self._retrieved(one, other, layers, texts) if row != "random" else None
+        names = self._model_label(names[0]), self._model_label(names[1])
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
         cut = (one.header["cut"], other.header["cut"])
         return Figure7Cell(
@@ -439,7 +441,7 @@ class _Work:
         except StorageError as error:
             raise _EmptyError(f"{name}: {error.problem}") from error
 
-    def _told(self, name: str) -> str:
+    def _model_label(self, name: str) -> str:
         """Name of a model; for a training run, with the weights that were opened."""
         run = run_weights(self._place(name), self.config.weights)
         return name if run is None else str(run)
@@ -467,12 +469,11 @@ class _Work:
         if steps is None:
             self.untold[name] = None
         elif steps:
-            raise ConfigError(
+            problem = (
                 f"{name} was trained for {counted(steps, 'steps')}, but the random row has an encoder that has "
-                "learned nothing",
-                'remove random, or write random = "none"',
-                "other-encoder",
+                "learned nothing"
             )
+            raise ConfigError(problem, 'remove random, or write random = "none"', "other-encoder")
 
     def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
         """First side, cached: columns and rows share its monolingual model."""
@@ -490,7 +491,7 @@ class _Work:
         except ConfigError as error:
             raise error.prefixed(name) from error
 
-    def _hits(
+    def _retrieved(
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
     ) -> tuple[tuple[float, ...], ...] | None:
         """Which test sentences are retrieved in each layer by cosine, after a rotation fitted on the other pairs."""
@@ -511,10 +512,10 @@ class _Work:
         return tuple(tuple(np.mean(each, axis=0).tolist()) for each in both)
 
 
-def _grouped(
+def _cka_without_groups(
     layers: Sequence[tuple[np.ndarray, np.ndarray]], seed: int
 ) -> tuple[dict[Form, tuple[float, ...]], dict[Form, tuple[tuple[float, ...], ...]]]:
-    """CKA in each form and layer: of all sentences, and without each group of them."""
+    """CKA in each form and layer: of all sentences, and with each group of them left out."""
     groups = groups_of(len(layers[0][0]), seed)
     found = []
     for layer, (X_ND, Y_NE) in enumerate(layers):

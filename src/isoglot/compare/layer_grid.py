@@ -130,9 +130,8 @@ class CKAFitter:
             InputError: Fewer than 4 rows, or a layer that is the same in all rows.
         """
         if self.count < FEWEST_ROWS:
-            raise InputError(
-                f"{counted(self.count, 'rows')} to compare", f"give at least {FEWEST_ROWS} items", "too-few"
-            )
+            problem = f"{counted(self.count, 'rows')} to compare"
+            raise InputError(problem, f"give at least {FEWEST_ROWS} items", "too-few")
         self._add_up()
         values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
         own = [[self._norms(n, place) for place in range(len(side.layers))] for n, side in enumerate(self._sides)]
@@ -204,9 +203,8 @@ class CKAFitter:
         layer = f"layer {side.layers[place]} of {side.name}"
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
-            raise InputError(
-                f"the values of {layer} are too large to be squared", "divide them by the largest", "too-large"
-            )
+            problem = f"the values of {layer} are too large to be squared"
+            raise InputError(problem, "divide them by the largest", "too-large")
         if products["centered"] <= _SAME * products["paper"]:
             raise InputError(f"{layer} is the same in all {self.count} rows", "remove that layer", "constant")
         refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)

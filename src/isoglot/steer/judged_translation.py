@@ -61,9 +61,8 @@ def sentences_between(sets: Sequence[ParallelSet], source: str, target: str) -> 
             return DirectedSentences((source, target), list(one.sentences[source]), list(one.sentences[target]))
     found = sorted({code for one in sets for code in one.sentences})
     missing = next((code for code in (source, target) if code not in found), f"{source} with {target}")
-    raise ConfigError(
-        f"no parallel sentences of {missing}, only of {', '.join(found)}", f"add a file of {missing}", "missing-data"
-    )
+    problem = f"no parallel sentences of {missing}, only of {', '.join(found)}"
+    raise ConfigError(problem, f"add a file of {missing}", "missing-data")
 
 
 class JudgingDictionaries:
@@ -119,12 +118,8 @@ class JudgingDictionaries:
         if files:
             entries = [entry for path in files for entry in read_dictionary(path)]
             if not entries:
-                raise InputError(
-                    "the dictionary has no entries",
-                    "write a source word, a blank and a target word per line",
-                    "empty",
-                    file=files[0],
-                )
+                remedy = "write a source word, a blank and a target word per line"
+                raise InputError("the dictionary has no entries", remedy, "empty", file=files[0])
             if codes in self.files:
                 return entries
             self.remarks.append("{0} to {1}: by the dictionary of {1} to {0}, reversed".format(*codes))
@@ -243,7 +238,7 @@ class JudgedSweeps:
         return self.known.sets.about(codes)
 
 
-def _judged(
+def _sweep_and_judge(
     encoder: EncoderLike,
     texts: Sequence[DirectedSentences],
     config: SteerConfig,
@@ -253,7 +248,7 @@ def _judged(
     choose: Callable[[LanguageMeans], UsedShift] | None = None,
     progress: Progress,
 ) -> JudgedSweeps:
-    """Sweep each direction; ``choose`` gives the layer and alphas by the means, once these are known."""
+    """Sweep each direction and score it; ``choose`` returns layer and alphas, given the means."""
     check_softmax(encoder)
     check_alphas(alphas)
     numbers = chosen_layers(layers, encoder.depth)
@@ -333,7 +328,7 @@ def translate_judged(
         return shift_to_use(means, *text.codes, kind=config.options.shift.kind, layer=layer, alphas=alphas)
 
     layers, given = [FALLBACK_LAYER if layer is None else layer], FALLBACK_ALPHAS if alphas is None else alphas
-    return _judged(encoder, [text], config, layers, given, choose=choose, progress=progress)
+    return _sweep_and_judge(encoder, [text], config, layers, given, choose=choose, progress=progress)
 
 
 def sweep_judged(
@@ -363,12 +358,11 @@ def sweep_judged(
         InputError: A sentence is empty, or a dictionary contains words that training was given.
     """
     if save_choice is not None and config.means is None:
-        raise ConfigError(
-            "a choice is stored with means, and none are given",
-            "name the folder that isoglot steer fit wrote",
-            "missing-option",
-        )
-    found = _judged(encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress)
+        problem = "a choice is stored with means, and none are given"
+        raise ConfigError(problem, "name the folder that isoglot steer fit wrote", "missing-option")
+    found = _sweep_and_judge(
+        encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress
+    )
     masked = {}
     for text in texts if encoder.depth else ():  # static vectors predict nothing from the context
         lines, code = [line.partition("\t")[0] for line in text.sentences], text.codes[0]

@@ -43,9 +43,8 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
         raise StorageError(problem, "create one with isoglot steer fit", "not-found", file=folder)
     if not is_stored(place / SETS):
-        raise StorageError(
-            f"{MEANS} without {SETS} or {SETS}{ENDING}", "copy the whole folder again", "not-found", file=folder
-        )
+        problem = f"{MEANS} without {SETS} or {SETS}{ENDING}"
+        raise StorageError(problem, "copy the whole folder again", "not-found", file=folder)
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
@@ -86,12 +85,8 @@ def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
     """
     found = own_known(model)
     if found is None:
-        raise StorageError(
-            "no language means are stored with this model",
-            "compute them: LanguageMeans.fit(encoder, {language: sentences})",
-            "not-found",
-            file=model,
-        )
+        remedy = "compute them: LanguageMeans.fit(encoder, {language: sentences})"
+        raise StorageError("no language means are stored with this model", remedy, "not-found", file=model)
     return found[0]
 
 
@@ -163,11 +158,8 @@ def fit_languages(
     if texts is None:
         codes = languages or builtin_languages(encoder.vocabulary.languages)
         if not codes:
-            raise ConfigError(
-                f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
-                "give text of its languages",
-                "built-in-language",
-            )
+            problem = f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in"
+            raise ConfigError(problem, "give text of its languages", "built-in-language")
         texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
         origin = f"{sentences or TEXT_SENTENCES:,} built-in sentences of each language"
     means = LanguageMeans.fit(encoder, texts, layers=layers, special=special, name=name, progress=progress)
@@ -217,11 +209,9 @@ def languages_known(
 
     for code in codes:
         if code not in builtin_languages(encoder.vocabulary.languages):
-            raise ConfigError(
-                f"there is no mean of {code} and no built-in text to estimate it from",
-                f"estimate means from text of {code} with isoglot steer fit",
-                "built-in-language",
-            )
+            problem = f"there is no mean of {code} and no built-in text to estimate it from"
+            remedy = f"estimate means from text of {code} with isoglot steer fit"
+            raise ConfigError(problem, remedy, "built-in-language")
     return fit_languages(
         encoder,
         languages=codes,

@@ -119,9 +119,8 @@ def masked_languages(
     above = code  # language of the layers above the shift and of the head
     if alpha != 0:
         if means is None or target is None:
-            raise ConfigError(
-                f"a shift with alpha {alpha:g} needs means and a target language", "give both", "not-supported"
-            )
+            problem = f"a shift with alpha {alpha:g} needs means and a target language"
+            raise ConfigError(problem, "give both", "not-supported")
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     rows = RowMaker(vocabulary, code, "text", row_length(encoder, None)).rows(list(read_sentences(sentences, "text")))
     stream = random_stream(seed, "masked languages")

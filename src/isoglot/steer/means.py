@@ -92,9 +92,8 @@ class LanguageMeans:
         for given, sentences in texts.items():
             code = language_code(given)
             if code in moments:
-                raise ConfigError(
-                    f"the language {code} is given twice", "give all of its sentences at once", "duplicate"
-                )
+                problem = f"the language {code} is given twice"
+                raise ConfigError(problem, "give all of its sentences at once", "duplicate")
             options["language"] = code
             moments[code] = language_statistics(
                 encoder, sentences, special=special, name=name, progress=progress, **options
@@ -175,9 +174,8 @@ class LanguageMeans:
         self.check_shape(encoder)
         known = self.about.get("encoder_sha256")
         if known is not None and known != (found := encoder_hash(encoder)):
-            raise ConfigError(
-                f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})", remedy, "other-encoder"
-            )
+            problem = f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})"
+            raise ConfigError(problem, remedy, "other-encoder")
 
     def check_shape(self, encoder: EncoderLike) -> None:
         """Check that an encoder has the same depth and hidden size.
@@ -188,11 +186,8 @@ class LanguageMeans:
         for key, found in (("depth", encoder.depth), ("hidden_size", encoder.hidden_size)):
             known = self.about.get(key, found)
             if known != found:
-                raise ConfigError(
-                    f"the means are of an encoder of {key} {known}, not {found}",
-                    "estimate the means of this encoder",
-                    "other-encoder",
-                )
+                problem = f"the means are of an encoder of {key} {known}, not {found}"
+                raise ConfigError(problem, "estimate the means of this encoder", "other-encoder")
 
     def without_covariances(self) -> LanguageMeans:
         """Means and counts only, in float32: all that shifts need, at a hundredth of the size."""

@@ -318,9 +318,8 @@ class Judge:
         self._blank = blank_before_words(vocabulary, target)
         listed = translations_by_word(dictionary)
         if not listed:
-            raise InputError(
-                "the dictionary has no entries", "write a source word, a blank and a target word per line", "empty"
-            )
+            problem = "the dictionary has no entries"
+            raise InputError(problem, "write a source word, a blank and a target word per line", "empty")
         self._begins: dict[str, frozenset[int]] = {}
         self._spans: list[list[tuple[int, int, str, frozenset[str]]]] = []
         for ids_N in given:

@@ -94,9 +94,8 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         ConfigError: There is no BLEU-1, or every cell has too many tokens of neither language.
     """
     if sweep.kind != "mean":
-        raise ConfigError(
-            f"shifts of kind {sweep.kind} cannot be chosen from", "sweep shifts of kind mean", "conflicting-options"
-        )
+        problem = f"shifts of kind {sweep.kind} cannot be chosen from"
+        raise ConfigError(problem, "sweep shifts of kind mean", "conflicting-options")
     cells = {
         cell: one.bleu.score
         for cell, one in sweep.scores.items()
@@ -104,11 +103,8 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
     }
     if not cells or sweep.source_bleu is None:
         why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
-        raise ConfigError(
-            f"{sweep.source} to {sweep.target}: no cell to choose: {why}",
-            "sweep parallel sentences with sacrebleu installed, and more layers and alphas",
-            "not-supported",
-        )
+        remedy = "sweep parallel sentences with sacrebleu installed, and more layers and alphas"
+        raise ConfigError(f"{sweep.source} to {sweep.target}: no cell to choose: {why}", remedy, "not-supported")
     best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
     found = sweep.scores[best]
     return ShiftChoice(
@@ -268,9 +264,8 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
         raise ConfigError(f"a share of {share}", "give a number between 0 and 1, such as 0.9", "invalid-value")
     difference_D = means.difference(source, target, layer)
     if not difference_D.any():
-        raise ConfigError(
-            f"{source} and {target} have equal means in layer {layer}", "choose another layer", "not-supported"
-        )
+        problem = f"{source} and {target} have equal means in layer {layer}"
+        raise ConfigError(problem, "choose another layer", "not-supported")
     own_DD, their_DD = means.covariance(source, layer), means.covariance(target, layer)
     within_DD = (own_DD + their_DD) / 2
     scale_D = np.sqrt(np.diag(within_DD))

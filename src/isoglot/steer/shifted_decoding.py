@@ -247,7 +247,7 @@ def decode_shifted(
         offsets = [np.flatnonzero(~np.isin(ids, between)) for ids in rows.ids]
     cells = [Cell(layer, shift.alpha) for layer, each in shifts.items() for shift in each]
     made = {cell: [np.empty(0, dtype=np.int64)] * len(rows.ids) for cell in cells}
-    walk = _Walk(encoder, source, target, options.protocol.special)
+    walk = _GridDecoder(encoder, source, target, options.protocol.special)
     with (
         evaluation_mode(encoder),
         torch.inference_mode(),
@@ -300,11 +300,8 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
     for number, line in enumerate(lines, start=1):
         pair = two_columns(line)
         if pair is None:
-            raise InputError(
-                f"line {number}: expected two tab-separated texts, found {shown(line)}",
-                "add a tab, or read sentences instead of pairs",
-                "malformed-line",
-            )
+            problem = f"line {number}: expected two tab-separated texts, found {shown(line)}"
+            raise InputError(problem, "add a tab, or read sentences instead of pairs", "malformed-line")
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))
     between = maker.vocabulary.layout.pair_between
@@ -318,7 +315,7 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
 
 
 @dataclass
-class _Walk:
+class _GridDecoder:
     """Runs a batch through the lower layers once, and through the upper layers for every shift."""
 
     encoder: EncoderLike

@@ -90,11 +90,8 @@ class Sweep(Displayed):
         check_name("figure", figure, get_args(Figure))
         cell = Cell(layer, float(alpha))
         if cell not in self.scores:
-            raise ConfigError(
-                f"no cell of layer {layer} and alpha {alpha:g}",
-                f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
-                "unknown-layer",
-            )
+            problem = f"no cell of layer {layer} and alpha {alpha:g}"
+            raise ConfigError(problem, f"layers are {list(self.layers)}, alphas {list(self.alphas)}", "unknown-layer")
         found = self.scores[cell]
         if figure == "bleu":
             return None if found.bleu is None else found.bleu.score

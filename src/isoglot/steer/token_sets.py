@@ -118,11 +118,8 @@ class TokenSets:
         plain = {}
         for code, count in counts.items():
             if len(count) != len(vocabulary):
-                raise ConfigError(
-                    f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}",
-                    "count with this vocabulary",
-                    "other-size",
-                )
+                problem = f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}"
+                raise ConfigError(problem, "count with this vocabulary", "other-size")
             plain[code] = np.array(count, dtype=np.int64)
             plain[code][list(vocabulary.special.values())] = 0
         found = cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
@@ -166,11 +163,8 @@ class TokenSets:
         """
         code = language_code(language)
         if code not in self._masks:
-            raise ConfigError(
-                f"there is no token set of {shown(code)}",
-                f"{nearest_name(code, self._masks)}, or {_REMEDY}",
-                "unknown-name",
-            )
+            problem = f"there is no token set of {shown(code)}"
+            raise ConfigError(problem, f"{nearest_name(code, self._masks)}, or {_REMEDY}", "unknown-name")
         return self._masks[code]
 
     def ids(self, language: str) -> np.ndarray:
@@ -208,9 +202,8 @@ class TokenSets:
             ConfigError: They do not.
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
-            raise ConfigError(
-                "the token sets belong to another vocabulary", "compute those of this vocabulary", "other-vocabulary"
-            )
+            problem = "the token sets belong to another vocabulary"
+            raise ConfigError(problem, "compute those of this vocabulary", "other-vocabulary")
 
     def check_known(self, languages: Iterable[str] | None = None) -> None:
         """Check that languages have at least one token.
@@ -223,16 +216,10 @@ class TokenSets:
                 continue
             most = int(self.counts[code].max(initial=0))
             if most:
-                raise ConfigError(
-                    f"no token of {code} occurs {self.threshold:,} times",
-                    f"set the threshold to {most:,} at most",
-                    "missing-data",
-                )
-            raise ConfigError(
-                f"the text of {code} has no token that the vocabulary knows",
-                "leave the language out, or use an encoder that knows it",
-                "missing-data",
-            )
+                problem = f"no token of {code} occurs {self.threshold:,} times"
+                raise ConfigError(problem, f"set the threshold to {most:,} at most", "missing-data")
+            problem = f"the text of {code} has no token that the vocabulary knows"
+            raise ConfigError(problem, "leave the language out, or use an encoder that knows it", "missing-data")
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
         """Threshold, text sizes, set sizes and overlaps, to report with a convert rate."""

@@ -31,7 +31,7 @@ from isoglot.core.table import Table
 from isoglot.transfer.scoring.evaluation import Selected, SelectionRule, select
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
 from isoglot.transfer.tasks.task import Data, Task, by_code
-from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, tell_in_training
+from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, report_overlap
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.tuning.tuned_encoder import EPOCHS, HeldVectors, Tuned
@@ -238,7 +238,7 @@ def run_experiment(
     if folder is not None:
         _check_folder(folder, encoder, task, train, dev, grid, resume=resume)
     with options.get("record") or nullcontext() as run:
-        leaked = tell_in_training(train, dev, test, say)
+        leaked = report_overlap(train, dev, test, say)
         folder = None if folder is None else writable_folder(folder)
         told: dict[str, Any] = {"held": HeldVectors(encoder), "progress": progress, "say": say, "resume": resume}
         tune = partial(fine_tune, encoder, task, train, dev, source=options.get("source"), **told)
@@ -251,7 +251,7 @@ def run_experiment(
                 trial.tests = select(tuned, test, progress=progress)
             tuned_models = [max([*tuned_models, *found], key=lambda one: one[0].dev)]
         ((_, best),) = tuned_models
-        _tell_tests(_best(trials).tests, say)
+        _report_tests(_best(trials).tests, say)
         hashes = {code: data.sha256 for code, data in test.items()}
         scores, learned = tuple(_lines(trials, task.metric)), _learned(best, dev)
         done = Outcome(task.name, task.metric, best.languages, tuple(trials), scores, best, learned, hashes, leaked)
@@ -339,7 +339,7 @@ def _best(trials: Sequence[Trial]) -> Trial:
     return max(trials, key=lambda trial: trial.dev)
 
 
-def _tell_tests(tests: Sequence[Selected], say: Say) -> None:
+def _report_tests(tests: Sequence[Selected], say: Say) -> None:
     """Report skipped test examples, unseen labels and constant predictions."""
     for one in tests:
         if one.way == "source dev":

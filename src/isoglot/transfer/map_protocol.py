@@ -41,9 +41,9 @@ from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.transfer.layer_maps import LayerMaps, check_maps, map_hash, maps_folder
 from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
-from isoglot.transfer.stacked_encoder import MEMORY, Below, Continued, FrozenStates
+from isoglot.transfer.stacked_encoder import MEMORY, FrozenStates, LowerLayers, StackedEncoder
 from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
-from isoglot.transfer.tuning.checks import check_examples, check_scored, tell_in_training
+from isoglot.transfer.tuning.checks import check_examples, check_scored, report_overlap
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.tuning.tuned_encoder import Tuned, reader_of
@@ -100,11 +100,8 @@ class MapTransferConfig(TuneConfig):
         """
         for key in _FIXED:
             if getattr(self, key) != TuneConfig.model_fields[key].default or key in self.grid:
-                raise ConfigError(
-                    f"{key} is set, but map transfer trains the new layers and freezes all others",
-                    "remove it, or choose another recipe",
-                    "conflicting-options",
-                )
+                problem = f"{key} is set, but map transfer trains the new layers and freezes all others"
+                raise ConfigError(problem, "remove it, or choose another recipe", "conflicting-options")
         for key in self.grid:
             if key in _SHARED:
                 raise ConfigError(
@@ -225,11 +222,8 @@ class MapPoints:
             there = dict(self.get(models, layer, seed).facts["maps"])
             changed = [code for code in {*there, *maps} if there.get(code) != maps.get(code)]
             if changed:
-                raise ConfigError(
-                    f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed",
-                    "resume with the same maps, or use another folder",
-                    "other-settings",
-                )
+                problem = f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed"
+                raise ConfigError(problem, "resume with the same maps, or use another folder", "other-settings")
         return (models, layer, seed) in self._known
 
     def put(self, point: MapPoint) -> None:
@@ -543,7 +537,7 @@ class MapRun:
                 for place, some in (fitted or {}).items():
                     some.save(self.out / place)
                 open_run(self.out, self.identity(), resume=self.resume)
-            leaked = tell_in_training(self.train, self.dev, self.test, say)
+            leaked = report_overlap(self.train, self.dev, self.test, say)
             for each in self.models:
                 if todo[each.name]:
                     self._train(each, todo[each.name], points, progress, say)
@@ -572,13 +566,13 @@ class MapRun:
         for number, (layer, seed) in enumerate(todo):
             began = time.monotonic()
             for held in states.values():
-                held.climb(layer, progress)
+                held.advance_to(layer, progress)
             tell = say if number == 0 else lambda _: None  # rows are the same in all layers
             runs: dict[str, SettingRun] = {}
             best: list[tuple[str, Tuned]] = []
             for name, setting in self.config.settings().items():
-                below = Below(states[self.source])
-                new = Continued(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
+                below = LowerLayers(states[self.source])
+                new = StackedEncoder(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
                 told = (lambda _: None) if runs else tell
                 own = setting.tuning(seed)
                 tuned = fine_tune(new, self.task, self.train, only, own, progress=progress, say=told)
@@ -618,17 +612,17 @@ class MapRun:
         self, tuned: Tuned, models: Models, states: Mapping[str, FrozenStates], layer: int
     ) -> dict[tuple[str, Arm], Evaluation]:
         """Test the training language, and every other language with a map, and without if the hidden size is equal."""
-        assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
-        ways: list[tuple[str, Arm, Below]] = [(self.source, "source", tuned.encoder.below)]
+        assert isinstance(tuned.encoder, StackedEncoder)  # noqa: S101 - for the type checker
+        ways: list[tuple[str, Arm, LowerLayers]] = [(self.source, "source", tuned.encoder.below)]
         for code in models.others:
             if states[code].encoder.hidden_size == tuned.encoder.hidden_size:
-                ways.append((code, "unmapped", Below(states[code])))
+                ways.append((code, "unmapped", LowerLayers(states[code])))
             if code in models.maps:
-                below = Below(states[code], models.maps[code][layer], self.config.vector_norms)
+                below = LowerLayers(states[code], models.maps[code][layer], self.config.vector_norms)
                 ways.append((code, "mapped", below))
         found: dict[tuple[str, Arm], Evaluation] = {}
         for code, arm, below in ways:
-            readers = {code: tuned.encoder.standing_on(below)}
+            readers = {code: tuned.encoder.on_lower_layers(below)}
             found[code, arm] = evaluate(tuned, tuned.task, {code: self.tests[code]}, encoders=readers)[code]
         return found
 

@@ -109,13 +109,9 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
     texts = tuple(line.split("\t"))
     wanted = task.texts if isinstance(task, Classification) else 1
     if len(texts) != wanted or not all(text.strip() for text in texts):
-        raise InputError(
-            f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
-            "separate the two by a tab" if wanted == 2 else "write one per line",
-            "malformed-line",
-            file=path,
-            line=number,
-        )
+        problem = f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}"
+        remedy = "separate the two by a tab" if wanted == 2 else "write one per line"
+        raise InputError(problem, remedy, "malformed-line", file=path, line=number)
     return Passage(texts)
 
 
@@ -216,9 +212,8 @@ def check_format(task: Task[Any], form: str) -> None:
         ConfigError: It cannot.
     """
     if form not in FORMATS[task.kind]:
-        raise ConfigError(
-            f"{task.title} cannot be written as {form}", f"choose {' or '.join(FORMATS[task.kind])}", "not-supported"
-        )
+        problem = f"{task.title} cannot be written as {form}"
+        raise ConfigError(problem, f"choose {' or '.join(FORMATS[task.kind])}", "not-supported")
 
 
 def as_json(example: Example) -> str:

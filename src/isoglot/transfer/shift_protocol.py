@@ -307,11 +307,8 @@ def shift_examples(
         ConfigError: There are languages beside test examples, or dev examples without these.
     """
     if test and languages:
-        raise ConfigError(
-            "languages are chosen from built-in examples, and test examples are given",
-            "remove the languages: the test examples have their own",
-            "conflicting-options",
-        )
+        problem = "languages are chosen from built-in examples, and test examples are given"
+        raise ConfigError(problem, "remove the languages: the test examples have their own", "conflicting-options")
     if test:
         return {code: data if count is None else data.head(count) for code, data in test.items()}, dev
     if dev:
@@ -349,11 +346,8 @@ def learn_means(
         ConfigError: There is no text, or none of a language.
     """
     if texts is None and builtin is None:
-        raise ConfigError(
-            "there are no means of the fine-tuned model's languages",
-            f"give text of {' and '.join(codes)} to learn them from, or means",
-            "missing-data",
-        )
+        problem = "there are no means of the fine-tuned model's languages"
+        raise ConfigError(problem, f"give text of {' and '.join(codes)} to learn them from, or means", "missing-data")
     texts = builtin_text(codes, builtin or TEXT_SENTENCES, seed=seed) if texts is None else texts
     for code in codes:
         if code not in texts:
@@ -365,14 +359,12 @@ def _check_data(tuned: Tuned, test: Examples, dev: Examples, *, choose: Choose) 
     """Check the data of shift transfer and return the languages to shift."""
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
-        raise ConfigError(
-            "there is no language to shift", f"test another one than {tuned.languages[0]}", "missing-data"
-        )
+        problem = "there is no language to shift"
+        raise ConfigError(problem, f"test another one than {tuned.languages[0]}", "missing-data")
     for code in targets if choose == "dev" else ():
         if code not in dev:
-            raise ConfigError(
-                f"there is no dev set of {code} to choose alpha by", "give it, or use the rule", "missing-data"
-            )
+            problem = f"there is no dev set of {code} to choose alpha by"
+            raise ConfigError(problem, "give it, or use the rule", "missing-data")
     for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
         check_scored(tuned.encoder, data, tuned.config.max_length)
         for some in data.values():
@@ -407,11 +399,9 @@ def _whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> s
         return "of the fine-tuned encoder"
     changed = next((layer for layer in layers if layer >= lowest), None)
     if changed is not None:
-        raise ConfigError(
-            f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
-            f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
-            "other-encoder",
-        )
+        problem = f"the means are of the encoder before fine-tuning, which has changed layer {changed}"
+        remedy = f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}"
+        raise ConfigError(problem, remedy, "other-encoder")
     means.check_shape(tuned.encoder)
     return "of the encoder it was tuned from, whose layers up to there stayed as they were"
 

@@ -106,9 +106,8 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         known = self.get_params()
         for name, value in options.items():
             if name not in known:
-                raise ConfigError(
-                    f"{type(self).__name__} has no option {name!r}", nearest_name(name, known), "unknown-name"
-                )
+                problem = f"{type(self).__name__} has no option {name!r}"
+                raise ConfigError(problem, nearest_name(name, known), "unknown-name")
             setattr(self, name, value)
         return self
 
@@ -184,9 +183,8 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
     if default is None and value is None:
         return
     if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
-        raise ConfigError(
-            f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}", "set one", "invalid-value"
-        )
+        problem = f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}"
+        raise ConfigError(problem, "set one", "invalid-value")
     least, most, above = rule["least"], rule["most"], rule["above"]
     if (least is not None and value < least) or (above is not None and value <= above):
         limit = f"at least {least}" if least is not None else f"more than {above}"
@@ -382,11 +380,8 @@ class LearnedMap(PairMap):
         rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
         pairs_P2 = take_pairs(X, Y, pairs) if self.needs_pairs else torch.empty(0, 2, dtype=torch.long)
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
-            raise InputError(
-                f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
-                f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not",
-                "shape",
-            )
+            remedy = f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not"
+            raise InputError(f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}", remedy, "shape")
         for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
             refuse_zeros(rows, name)
             refuse_large(rows, name)
@@ -484,9 +479,8 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, package: str
     name, room = packed["estimator"], import_module(package)
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
-        raise InputError(
-            f"unknown estimator {name!r}", "read it with the version that wrote it", "unknown-format", file=file
-        )
+        problem = f"unknown estimator {name!r}"
+        raise InputError(problem, "read it with the version that wrote it", "unknown-format", file=file)
     made = kind(**{option: _unpack(value, arrays, file, package) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
         setattr(made, attribute, _unpack(value, arrays, file, package))

@@ -137,9 +137,8 @@ class GeneralizedProcrustes(Estimator):
         if isinstance(language, int) and 0 <= language < len(self.languages_):
             return to_tensor(self.maps_)[language]
         if language not in self.languages_:
-            raise ConfigError(
-                f"unknown language {shown(language)}", nearest_name(str(language), self.languages_), "unknown-name"
-            )
+            problem = f"unknown language {shown(language)}"
+            raise ConfigError(problem, nearest_name(str(language), self.languages_), "unknown-name")
         return to_tensor(self.maps_)[self.languages_.index(str(language))]
 
 
@@ -177,9 +176,8 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
         shared = {name: int((present[name] & covered_N).sum()) for name in rows if name not in maps}
         name = max(shared, key=lambda each: shared[each])
         if not shared[name]:
-            raise InputError(
-                f"{name} shares no item with {', '.join(maps)}", "remove it, or give shared items", "no-match"
-            )
+            problem = f"{name} shares no item with {', '.join(maps)}"
+            raise InputError(problem, "remove it, or give shared items", "no-match")
         done = {each: rows[each] for each in maps}
         both_N1 = (present[name] & covered_N)[:, None]
         maps[name] = rotation(rows[name].T @ (_mean(done, present, maps) * both_N1))[0]
@@ -222,17 +220,13 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
         return {name: torch.ones(len(matrix), dtype=torch.bool) for name, matrix in given.items()}
     named = _named(masks, "masks")
     if named.keys() != given.keys():
-        raise InputError(
-            f"masks for {', '.join(named)}, spaces {', '.join(given)}", "give one mask per space", "row-count"
-        )
+        problem = f"masks for {', '.join(named)}, spaces {', '.join(given)}"
+        raise InputError(problem, "give one mask per space", "row-count")
     found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
     for name, mask_N in found.items():
         if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
-            raise InputError(
-                f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
-                f"give {len(given[name])} booleans, one per row",
-                "type",
-            )
+            problem = f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}"
+            raise InputError(problem, f"give {len(given[name])} booleans, one per row", "type")
         if not mask_N.any():
             raise InputError(f"{name} has no items", "remove it", "empty")
     return found

@@ -109,11 +109,8 @@ class IterativeNormalization(Step):
             current_ND = current_ND - means[-1]
             lengths_N = current_ND.norm(dim=1)
             if lengths_N.min() < 1e-9:
-                raise InputError(
-                    f"row {int(lengths_N.argmin())} of X equals the mean, so that it has no direction",
-                    "give more distinct rows" if len(rows_ND) < 3 else "remove it",
-                    "zero-row",
-                )
+                problem = f"row {int(lengths_N.argmin())} of X equals the mean, so that it has no direction"
+                raise InputError(problem, "give more distinct rows" if len(rows_ND) < 3 else "remove it", "zero-row")
             residual = float((lengths_N - 1).abs().max())
         return {"means_": torch.stack(means), "rounds_": len(means), "residual_": residual}
 
@@ -172,11 +169,8 @@ class Whiten(Step):
         covariance_DD = penalized(moments.covariance("xx"), self.penalty)
         width, found = len(covariance_DD), rank(covariance_DD)
         if found < width:
-            raise InputError(
-                f"{len(rows_ND)} rows of X span {found} of {width} directions",
-                "give more rows, or a penalty",
-                "too-few",
-            )
+            problem = f"{len(rows_ND)} rows of X span {found} of {width} directions"
+            raise InputError(problem, "give more rows, or a penalty", "too-few")
         values_D, vectors_DD = torch.linalg.eigh(covariance_DD)
         values_D, vectors_DD = values_D.flip(0), vectors_DD.flip(1)
         W_DD, inverse_DD = vectors_DD * values_D**-0.5, (vectors_DD * values_D**0.5).T

@@ -128,12 +128,8 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     for place, number, pair in read_rows(files, languages):
         blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
         if blank is not None:
-            raise InputError(
-                f"line {number} has no {blank} sentence",
-                "remove the line in both languages",
-                "malformed-line",
-                file=place,
-            )
+            problem = f"line {number} has no {blank} sentence"
+            raise InputError(problem, "remove the line in both languages", "malformed-line", file=place)
         pairs.append(pair)
     if not pairs:
         raise InputError("no sentences", "give one per line", "empty", file=_first(files))
@@ -358,12 +354,11 @@ class PairCounts:
         if not self.pairs:
             raise InputError("no sentence pairs", remedy, "empty")
         if not self.used:
-            raise InputError(
+            problem = (
                 f"none of {self.pairs} sentence pairs can be aligned: {self.blank} blank, {self.one_sided} one-sided, "
-                f"{self.overlong} over {longest} words",
-                remedy,
-                "no-match",
+                f"{self.overlong} over {longest} words"
             )
+            raise InputError(problem, remedy, "no-match")
 
     def facts(self) -> dict[str, int]:
         """The counts as JSON."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 
 from isoglot.align.words.bitext import PairCounts
-from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
+from isoglot.align.words.encoder_links import EncoderLinksConfig, symmetrized
 from isoglot.align.words.layer_choice import (
     LayerChoice,
     LinkSettings,
@@ -88,7 +88,7 @@ class EncoderAligner(Aligner):
         )
         found: list[Links] = [[] for _ in pairs]
         for which, batch in words.batches():
-            links = joined(links_with(self.way, batch, self.means_2D, self.config), method)[0]
+            links = symmetrized(links_with(self.way, batch, self.means_2D, self.config), method)[0]
             for number, each in zip(which, links, strict=True):
                 found[number] = each
         return found
@@ -149,11 +149,8 @@ class EncoderAligner(Aligner):
         if encoder is None:
             encoder = load_encoder(about["model"], device=device)
         if encoder_hash(encoder) != about["encoder_sha256"]:
-            raise ConfigError(
-                f"{found.file} was fitted on another encoder",
-                f"use {shown(about['model'])}, or fit a new aligner",
-                "other-encoder",
-            )
+            problem = f"{found.file} was fitted on another encoder"
+            raise ConfigError(problem, f"use {shown(about['model'])}, or fit a new aligner", "other-encoder")
         means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))
         return cls(
             encoder=encoder,
@@ -211,11 +208,8 @@ def fit_encoder_aligner(
     """
     config = EncoderLinksConfig() if config is None else config
     if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
-        raise ConfigError(
-            f"there is no layer {config.layer}",
-            f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
-            "unknown-layer",
-        )
+        problem = f"there is no layer {config.layer}"
+        raise ConfigError(problem, f"choose from 0 (the embeddings) to {encoder.depth}, or auto", "unknown-layer")
     way = default_settings(config, encoder.depth) if gold is None else None
     counts = PairCounts()
     if gold is not None:

@@ -124,7 +124,7 @@ def similarities(
 
 def argmax_links(found: Similarities) -> DirectedLinks:
     """Most similar word; ties by distance from the diagonal, then by order."""
-    return DirectedLinks(_best(found, 2), _best(found, 3))
+    return DirectedLinks(_most_similar(found, 2), _most_similar(found, 3))
 
 
 def probabilities(found: Similarities, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -139,7 +139,7 @@ def softmax_links(over: tuple[torch.Tensor, torch.Tensor], threshold: float) -> 
     return DirectedLinks(over[0] > threshold, over[1] > threshold)
 
 
-def _best(found: Similarities, dim: int) -> torch.Tensor:
+def _most_similar(found: Similarities, dim: int) -> torch.Tensor:
     values_LPMN = found.values_LPMN.masked_fill(~found.real_LPMN, -torch.inf)
     best = values_LPMN.amax(dim, keepdim=True)
     equal_LPMN = (values_LPMN >= best - _TIE * best.abs().clamp(min=1)) & found.real_LPMN
@@ -148,17 +148,17 @@ def _best(found: Similarities, dim: int) -> torch.Tensor:
     return torch.zeros_like(equal_LPMN).scatter_(dim, nearest, value=True) & equal_LPMN
 
 
-def joined(links: DirectedLinks, method: Symmetry) -> list[list[Links]]:
+def symmetrized(links: DirectedLinks, method: Symmetry) -> list[list[Links]]:
     """Symmetrized links of every pair in every layer: lists by layer, then by pair."""
     if method in ("intersection", "union"):
         both = torch.logical_and if method == "intersection" else torch.logical_or
-        return [[_listed(pair_MN) for pair_MN in layer_PMN] for layer_PMN in both(*links).cpu()]
+        return [[_link_list(pair_MN) for pair_MN in layer_PMN] for layer_PMN in both(*links).cpu()]
     ways = [side.cpu() for side in links]
     return [
-        [symmetrize(_listed(one_MN), _listed(other_MN), method) for one_MN, other_MN in zip(*layer, strict=True)]
+        [symmetrize(_link_list(one_MN), _link_list(other_MN), method) for one_MN, other_MN in zip(*layer, strict=True)]
         for layer in zip(*ways, strict=True)
     ]
 
 
-def _listed(links_MN: torch.Tensor) -> Links:
+def _link_list(links_MN: torch.Tensor) -> Links:
     return [(i, j) for i, j in links_MN.nonzero().tolist()]

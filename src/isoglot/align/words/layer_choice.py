@@ -220,9 +220,9 @@ def choose_layer(
     ]
     counts = np.zeros((len(ways), len(words.layers), 3), np.int64)  # links, sure hits and possible hits
     for which, batch in words.batches():
-        sure_PMN = _gold(batch, [gold[number] for number in which])
-        all_PMN = sure_PMN | _gold(batch, [possible[number] for number in which])
-        for number, links in _every(batch, means_2LD, thresholds, config):
+        sure_PMN = _gold_mask(batch, [gold[number] for number in which])
+        all_PMN = sure_PMN | _gold_mask(batch, [possible[number] for number in which])
+        for number, links in _links_by_setting(batch, means_2LD, thresholds, config):
             both_LPMN = links.forward_LPMN & links.backward_LPMN
             counts[number, :, 0] += both_LPMN.sum(dim=(1, 2, 3)).cpu().numpy()
             counts[number, :, 1] += (both_LPMN & sure_PMN).sum(dim=(1, 2, 3)).cpu().numpy()
@@ -236,7 +236,7 @@ def choose_layer(
         for (center, rule, threshold), row in zip(ways, counts, strict=True)
         for layer, (links, hits, allowed) in zip(words.layers, row, strict=True)
     )
-    eligible = [each for each in tried if _may(each.way, config)]
+    eligible = [each for each in tried if _is_allowed(each.way, config)]
     return LayerChoice(tried=tried, chosen=min(eligible, key=lambda each: each.scores.error_rate), pairs=len(gold))
 
 
@@ -253,11 +253,9 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
             m, n = map(len, pair)
             for i, j in links:
                 if i >= m or j >= n:
-                    raise InputError(
-                        f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words",
-                        "positions count from 0; were the links made from these words?",
-                        "out-of-range",
-                    )
+                    problem = f"the gold link {i}-{j} of pair {number} points past its {m} and {n} words"
+                    remedy = "positions count from 0; were the links made from these words?"
+                    raise InputError(problem, remedy, "out-of-range")
     if not any(gold):
         raise InputError("no gold links to choose by", "give sentences that have some", "empty")
 
@@ -269,11 +267,9 @@ def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
         ConfigError: The layer is not given, and there are several.
     """
     if config.layer == "auto" and depth:
-        raise ConfigError(
-            "choosing a layer needs sentences with gold links, and there are none",
-            f"give a development set with gold links, or name a layer from 0 to {depth}",
-            "missing-data",
-        )
+        problem = "choosing a layer needs sentences with gold links, and there are none"
+        remedy = f"give a development set with gold links, or name a layer from 0 to {depth}"
+        raise ConfigError(problem, remedy, "missing-data")
     rule: Rule = "softmax" if config.rule == "auto" else config.rule
     threshold = 0.15 if config.threshold == "auto" else config.threshold
     return LinkSettings(
@@ -298,13 +294,13 @@ def links_with(
     return softmax_links(probabilities(found, config.temperature), way.threshold)
 
 
-def _every(
+def _links_by_setting(
     batch: WordVectors,
     means_2LD: tuple[torch.Tensor, torch.Tensor],
     thresholds: Sequence[float],
     config: EncoderLinksConfig,
 ) -> Iterator[tuple[int, DirectedLinks]]:
-    """Links of all settings but the layer, for all layers at once; with the number of the settings."""
+    """Links of all layers by every rule, centering and threshold, each with its number."""
     found = [similarities(batch, means_2LD if center == "mean" else None, config.similarity) for center in CENTERS]
     number = 0
     for each in found:
@@ -317,7 +313,7 @@ def _every(
             number += 1
 
 
-def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
+def _gold_mask(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
     shape = (len(links), batch.source_LPMD.shape[2], batch.target_LPND.shape[2])
     gold_PMN = torch.zeros(shape, dtype=torch.bool)
     for pair_MN, each in zip(gold_PMN, links, strict=True):
@@ -326,6 +322,6 @@ def _gold(batch: WordVectors, links: Sequence[Links]) -> torch.Tensor:
     return gold_PMN.to(batch.source_LPMD.device)
 
 
-def _may(way: LinkSettings, config: EncoderLinksConfig) -> bool:
+def _is_allowed(way: LinkSettings, config: EncoderLinksConfig) -> bool:
     rule = "softmax" if config.rule == "auto" and config.threshold != "auto" else config.rule
     return rule in ("auto", way.rule) and config.center in ("auto", way.center)

@@ -207,11 +207,8 @@ def open_aligner(
         return None
     found = load_aligner(path, model=model, device=device)
     if found.languages not in (None, languages):
-        raise ConfigError(
-            f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
-            "name the languages in the aligner's order, or train one",
-            "other-language",
-        )
+        problem = f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}"
+        raise ConfigError(problem, "name the languages in the aligner's order, or train one", "other-language")
     return found
 
 

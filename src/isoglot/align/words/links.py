@@ -123,7 +123,7 @@ def merge(
     union: bool,
     longest: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Symmetrize all sentences at once; the compiled twin of :func:`symmetrize`, which works on sets.
+    """Symmetrize all sentences at once; the compiled equivalent of :func:`symmetrize`, which works on sets.
 
     Args:
         forward: Source position of each target word, or -1.

@@ -359,9 +359,8 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     about, arrays = load_arrays(file, _KIND, remedy="make one with isoglot align links")
     found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
-        raise InputError(
-            f"a word aligner of kind {found}, not {kind}", "open it by its kind", "unknown-format", file=file
-        )
+        problem = f"a word aligner of kind {found}, not {kind}"
+        raise InputError(problem, "open it by its kind", "unknown-format", file=file)
     return AlignerFile(file, found, about, arrays)
 
 
@@ -398,9 +397,8 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         encoder = None if model is None else load_encoder(model, device=device)
         return EncoderAligner.of_file(found, encoder, device=device)
     if model is not None:
-        raise ConfigError(
-            f"{found.file} was learned from bitext and has no model", "leave the model out", "not-supported"
-        )
+        problem = f"{found.file} was learned from bitext and has no model"
+        raise ConfigError(problem, "leave the model out", "not-supported")
     return WordAligner.of_file(found)
 
 

@@ -215,11 +215,8 @@ def anc(X: Array, Y: Array) -> float:
     """
     X_ND, Y_ND = paired(X, Y)
     if X_ND.shape[1] != Y_ND.shape[1]:
-        raise InputError(
-            f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
-            "give two spaces of the same neurons, or use a measure that allows different columns, such as cka",
-            "shape",
-        )
+        remedy = "give two spaces of the same neurons, or use a measure that allows different columns, such as cka"
+        raise InputError(f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}", remedy, "shape")
     refuse_equal_rows(X_ND, "X")
     refuse_equal_rows(Y_ND, "Y")
     X_ND, Y_ND = _standardized(X_ND), _standardized(Y_ND)

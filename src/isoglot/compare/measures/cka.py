@@ -185,9 +185,8 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
         InputError: The rows are invalid; as for :func:`cka`.
     """
     if not 0 < bandwidth < float("inf"):
-        raise ConfigError(
-            f"bandwidth = {bandwidth} is not positive", f"set a positive number, such as {BANDWIDTH}", "invalid-value"
-        )
+        problem = f"bandwidth = {bandwidth} is not positive"
+        raise ConfigError(problem, f"set a positive number, such as {BANDWIDTH}", "invalid-value")
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):
         kernel_NN = gaussian_kernel(centered(rows, name), bandwidth)

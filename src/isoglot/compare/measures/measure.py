@@ -63,7 +63,7 @@ class Half(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Halves:
-    """A measure in two steps, each space by itself and then both together; most of the work is in the first."""
+    """A measure in two steps: a state of each space, which takes most of the work, and the comparison of two states."""
 
     of: Callable[[torch.Tensor, str], Any]
     """float64 rows (N × D) and their name to a :class:`Half`"""

@@ -203,9 +203,8 @@ class Eraser(Estimator):
         of_N, codes = _codes(languages, len(rows_ND))
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
-            raise InputError(
-                f"X has {rows_ND.shape[1]} columns, earlier rows had {known}", "give rows of the same width", "shape"
-            )
+            problem = f"X has {rows_ND.shape[1]} columns, earlier rows had {known}"
+            raise InputError(problem, "give rows of the same width", "shape")
         for number, code in enumerate(codes):
             statistics = self._statistics.setdefault(code, LanguageStatistics([0]))
             statistics.update({0: rows_ND[of_N.to(rows_ND.device) == number]})
@@ -243,15 +242,13 @@ class Eraser(Estimator):
         if not self.needs_language:
             return None
         if languages is None:
-            raise ConfigError(
-                f"{type(self).__name__} needs the language of every row", "give their codes", "missing-data"
-            )
+            problem = f"{type(self).__name__} needs the language of every row"
+            raise ConfigError(problem, "give their codes", "missing-data")
         of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
         for code in codes:
             if code not in self.languages_:
-                raise ConfigError(
-                    f"{shown(code)} was not in the training data", nearest_name(code, self.languages_), "unknown-name"
-                )
+                problem = f"{shown(code)} was not in the training data"
+                raise ConfigError(problem, nearest_name(code, self.languages_), "unknown-name")
         numbers = torch.tensor([self.languages_.index(code) for code in codes])
         return numbers[of_N]
 

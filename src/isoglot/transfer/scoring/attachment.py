@@ -142,11 +142,8 @@ def paired(
     """
     for number, (one, other) in enumerate(zip_longest(gold, predicted), start=1):
         if one is None or other is None:
-            raise InputError(
-                f"the {'gold' if one is None else 'predictions'} end before sentence {number:,}",
-                "give the same sentences in both",
-                "line-count",
-            )
+            problem = f"the {'gold' if one is None else 'predictions'} end before sentence {number:,}"
+            raise InputError(problem, "give the same sentences in both", "line-count")
         for place, words in enumerate(zip_longest(words_of(one), words_of(other)), start=1):
             if words[0] != words[1]:
                 wanted, found = (shown(word) if word is not None else "nothing" for word in words)
@@ -175,11 +172,8 @@ def _check_sentence(
     for what, some in (("gold head", gold_heads), ("head", heads)):
         for word, head in enumerate(some, start=1):
             if not 0 <= head <= len(some):
-                raise InputError(
-                    f"word {word} of sentence {number} has the {what} {head} among {len(some)} words",
-                    "count words from 1; 0 is the root",
-                    "out-of-range",
-                )
+                problem = f"word {word} of sentence {number} has the {what} {head} among {len(some)} words"
+                raise InputError(problem, "count words from 1; 0 is the root", "out-of-range")
 
 
 def _count_no_tree(heads: Sequence[Sequence[int]]) -> int:

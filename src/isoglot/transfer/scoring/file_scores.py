@@ -94,9 +94,8 @@ def score_files(
     """
     entities = isinstance(task, Entities)
     if repair != "none" and not entities:
-        raise ConfigError(
-            f"repair={repair} applies to ner, not to {shown(task.name)}", "remove it", "conflicting-options"
-        )
+        problem = f"repair={repair} applies to ner, not to {shown(task.name)}"
+        raise ConfigError(problem, "remove it", "conflicting-options")
     malformed = 0
     try:
         if task.kind == "parsing":

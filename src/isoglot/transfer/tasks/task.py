@@ -57,11 +57,8 @@ class Example:
         name = next(iter(self.__dataclass_fields__))  # type: ignore[attr-defined]
         value = getattr(self, name)
         if isinstance(value, str):
-            raise ConfigError(
-                f"{name} is the string {shown(value)}, not a tuple of strings",
-                f"write {type(self).__name__}(({shown(value)},), …)",
-                "malformed-option",
-            )
+            problem = f"{name} is the string {shown(value)}, not a tuple of strings"
+            raise ConfigError(problem, f"write {type(self).__name__}(({shown(value)},), …)", "malformed-option")
 
 
 @dataclass(frozen=True, slots=True)

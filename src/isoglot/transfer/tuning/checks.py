@@ -30,11 +30,8 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     if config.layer is not None:
         check_layer(config.layer, encoder.depth)
     if config.head.pool != "first" and task.kind != "classification":
-        raise ConfigError(
-            f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
-            "remove it; it is for tasks with one label per text",
-            "conflicting-options",
-        )
+        problem = f"head.pool={config.head.pool} for {task.name}, which has a label for each word"
+        raise ConfigError(problem, "remove it; it is for tasks with one label per text", "conflicting-options")
 
 
 def check_learned(
@@ -54,9 +51,8 @@ def check_learned(
     """
     if not train or next(iter(train)) not in dev:
         named = f"dev data of {next(iter(train))}" if train else "training data"
-        raise ConfigError(
-            f"there is no {named}", "give both for one language; epochs are selected on dev", "missing-data"
-        )
+        problem = f"there is no {named}"
+        raise ConfigError(problem, "give both for one language; epochs are selected on dev", "missing-data")
     for code in train:
         reader_of(encoder, code, config.max_length)
     check_scored(encoder, dev, config.max_length)
@@ -89,7 +85,7 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
     }
 
 
-def tell_in_training(
+def report_overlap(
     train: Mapping[str, Data[Any]],
     dev: Mapping[str, Data[Any]],
     test: Mapping[str, Data[Any]],
@@ -132,9 +128,5 @@ def check_examples(
     for name, data in () if allow_leak else (("dev", dev), ("test", test)):
         for code, count in in_training(train, data).items():
             if count >= NEARLY_ALL * len(data[code]):
-                raise InputError(
-                    f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
-                    "use other data, or allow the leak",
-                    "leak",
-                    file=data[code].file,
-                )
+                problem = f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well"
+                raise InputError(problem, "use other data, or allow the leak", "leak", file=data[code].file)

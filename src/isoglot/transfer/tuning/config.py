@@ -148,19 +148,16 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
         ConfigError: The encoder is not a torch module, or its layers are not in a ModuleList.
     """
     if not isinstance(encoder, nn.Module):
-        raise ConfigError(
-            f"{type(encoder).__name__} has no parameters to fine-tune", "tune the head only: tune=head", "not-supported"
-        )
+        problem = f"{type(encoder).__name__} has no parameters to fine-tune"
+        raise ConfigError(problem, "tune the head only: tune=head", "not-supported")
     if not encoder.depth:
-        raise ConfigError(
-            "static vectors have no trainable layers", "use the recipe static-nli, or set tune=head", "not-supported"
-        )
+        problem = "static vectors have no trainable layers"
+        raise ConfigError(problem, "use the recipe static-nli, or set tune=head", "not-supported")
     lists = [(name, len(part)) for name, part in encoder.named_modules() if isinstance(part, nn.ModuleList)]
     stack = next((name for name, size in lists if size == encoder.depth and encoder.is_body(name)), None)
     if stack is None:
-        raise ConfigError(
-            "the layers of the encoder are not in a ModuleList", "tune the head only: tune=head", "not-supported"
-        )
+        problem = "the layers of the encoder are not in a ModuleList"
+        raise ConfigError(problem, "tune the head only: tune=head", "not-supported")
     found: dict[str, int] = {}
     behind = False
     for name, _ in encoder.named_parameters():
@@ -205,7 +202,6 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
         if layer >= lowest and layer not in still and not own & set(name.split("."))
     ]
     if not found:
-        raise ConfigError(
-            "all layers to be trained are private", "train more layers, or the head only: tune=head", "not-supported"
-        )
+        problem = "all layers to be trained are private"
+        raise ConfigError(problem, "train more layers, or the head only: tune=head", "not-supported")
     return found
