@@ -128,5 +128,5 @@ def aligned_rows(
     """
     config = GLOVE.model_copy(update={"seed": seed})
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)
-    assert learned is not None  # noqa: S101 - it was not told to stop
+    assert learned is not None  # noqa: S101 - no stop_after is given
     return AlignedRows(learned.table.weight, learned.table.known, seed, noise)

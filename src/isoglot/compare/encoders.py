@@ -349,8 +349,8 @@ def judge_measure(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, 
     """
     measure = find_measure(name)
     count = len(X_ND)
-    chance = random_stream(seed, "shuffled pairs", name)
-    orders = [chance.permutation(count) for _ in range(draws if measure.pairs else 0)]
+    rng = random_stream(seed, "shuffled pairs", name)
+    orders = [rng.permutation(count) for _ in range(draws if measure.pairs else 0)]
     groups = groups_of(count, seed)
     if measure.halves is not None and count <= (measure.rows or count):
         halves, sides = measure.halves, paired(X_ND, Y_NE)

@@ -210,8 +210,10 @@ def fit_layer_maps(
         "bitext": digest.hexdigest(),
         "encoders": encoders,
     }
-    if folder is not None and (folder / _MADE_OF).exists() and _fitted_from(folder) == made_of:
-        return LayerMaps(read_layer_maps(folder, languages))
+    if folder is not None and (folder / _MADE_OF).exists():
+        remedy = "remove the folder: the maps are then fitted again"
+        if read_sealed(folder / _MADE_OF, remedy=remedy) == made_of:
+            return LayerMaps(read_layer_maps(folder, languages))
     with TemporaryDirectory(prefix="isoglot-") as scratch:
         aligned = align_words(
             other,
@@ -258,10 +260,6 @@ def maps_of_models(
 def maps_folder(models: str, language: str) -> Path:
     """Folder of fitted maps, relative to that of the run."""
     return Path("maps") / f"{models}-{language}"
-
-
-def _fitted_from(folder: Path) -> dict[str, Any]:
-    return read_sealed(folder / _MADE_OF, remedy="remove the folder: the maps are then fitted again")
 
 
 def check_maps(

@@ -64,7 +64,10 @@ def read_unlabeled(
         StorageError: The file cannot be read.
     """
     if task.kind != "classification" and _is_treebank(path):
-        found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
+        found: list[Example] = [
+            _WITH_WORDS[task.kind](tuple(word.form for word in tree.words), blanks=blanks_of(tree), tree=tree)
+            for tree in read_conllu(path, heads="optional")
+        ]
     elif task.kind == "classification":
         found = [_passage(task, line, path, number) for number, line in read_lines(path)]
     elif "\t" in next((line for _, line in read_lines(path) if line.strip()), ""):
@@ -113,10 +116,6 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
         remedy = "separate the two by a tab" if wanted == 2 else "write one per line"
         raise InputError(problem, remedy, "malformed-line", file=path, line=number)
     return Passage(texts)
-
-
-def _of_tree(kind: Kind, tree: Tree) -> Example:
-    return _WITH_WORDS[kind](tuple(word.form for word in tree.words), blanks=blanks_of(tree), tree=tree)
 
 
 def _of_text(

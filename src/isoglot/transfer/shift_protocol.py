@@ -36,7 +36,7 @@ from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare_all
 from isoglot.transfer.tasks.task import Data, by_code
 from isoglot.transfer.tuning.checks import check_scored
-from isoglot.transfer.tuning.config import layer_numbers, tunable
+from isoglot.transfer.tuning.config import layer_numbers, trained_parameters
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ def lowest_tuned(tuned: Tuned) -> int:
     if config.head_only:
         return encoder.depth + 1
     numbers = layer_numbers(encoder)
-    return min(numbers[name] for name in tunable(encoder, config.tune, config.freeze, config.frozen))
+    return min(numbers[name] for name in trained_parameters(encoder, config))
 
 
 def _origin(tuned: Tuned) -> str | None:

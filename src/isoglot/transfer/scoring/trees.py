@@ -243,7 +243,7 @@ def _lower_in_loops(row_T: np.ndarray, by: float) -> None:
 
 
 def _merge_in_loops(weights_TT: np.ndarray, arcs_TT: np.ndarray, done_T: np.ndarray, kept: int, gone: int) -> None:
-    """Merge two places, with the better of the arcs into or from either."""
+    """Merge two nodes, with the better of the arcs into or from either."""
     for place in range(len(done_T)):
         if weights_TT[gone, place] > weights_TT[kept, place]:
             weights_TT[kept, place] = weights_TT[gone, place]

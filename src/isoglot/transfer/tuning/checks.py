@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.protocol import EncoderLike, check_layer
 from isoglot.transfer.tasks.task import Data, Task, text_of
-from isoglot.transfer.tuning.config import tunable
+from isoglot.transfer.tuning.config import trained_parameters
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     Raises:
         ConfigError: A setting does not fit.
     """
-    tunable(encoder, config.tune, config.freeze, config.frozen)
+    trained_parameters(encoder, config)
     if config.layer is not None:
         check_layer(config.layer, encoder.depth)
     if config.head.pool != "first" and task.kind != "classification":

@@ -169,21 +169,19 @@ def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
     return found
 
 
-def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default") -> list[str]:
-    """Names of the trainable parameters, in order.
+def trained_parameters(encoder: EncoderLike, config: TuneConfig) -> list[str]:
+    """Names of the parameters of an encoder that are trained, in order; none if only the head is.
 
     Args:
         encoder: Any torch module.
-        tune: ``all``, ``head`` or ``top-6``.
-        freeze: Number of frozen layers from the bottom, with the embeddings; 0: none.
-        frozen: Frozen parts, written as a sharing plan: ``sep-emb``, ``sep-l1-3``, ``emb,1-6``.
+        config: Settings, of which ``tune``, ``freeze`` and ``frozen`` count.
 
     Raises:
         ConfigError: The encoder has fewer layers, or no trainable parameter is left.
     """
-    if tune == "head":
+    if config.head_only:
         return []
-    depth = encoder.depth
+    depth, tune, freeze = encoder.depth, config.tune, config.freeze
     if freeze > depth:
         raise ConfigError(f"freeze={freeze} with {depth} layers", f"freeze {depth} at most", "invalid-value")
     lowest = freeze + 1 if freeze else 0
@@ -194,7 +192,7 @@ def tunable(encoder: EncoderLike, tune: str, freeze: int, frozen: str = "default
         lowest = max(lowest, depth - top + 1)
     own = set(encoder.languages)
     layers = layer_numbers(encoder)
-    plan = SharingPlan.parse(frozen, depth)
+    plan = SharingPlan.parse(config.frozen, depth)
     still = plan.private_layers | ({0} if plan.is_private("emb") else set())
     found = [
         name

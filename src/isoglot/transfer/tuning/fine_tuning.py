@@ -29,7 +29,7 @@ from isoglot.represent.layer_pass import evaluation_mode, row_length
 from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
 from isoglot.transfer.tuning.batches import Shape, StoredRows, epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
-from isoglot.transfer.tuning.config import TuneConfig, tunable
+from isoglot.transfer.tuning.config import TuneConfig, trained_parameters
 from isoglot.transfer.tuning.cuda_graphs import Shapes, StepGraphs
 from isoglot.transfer.tuning.tuned_encoder import HeldVectors, KeptEpochs, RowVectors, Tuned, autocast, copied
 from isoglot.transfer.tuning.tuned_folder import (
@@ -156,7 +156,7 @@ class TaskTrainer:
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen_labels).items():
                 say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
-        names = tunable(encoder, config.tune, config.freeze, config.frozen)
+        names = trained_parameters(encoder, config)
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
         head = task.head(encoder.hidden_size, labels, config.head)
