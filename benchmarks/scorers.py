@@ -24,8 +24,7 @@ from isoglot.core.errors import InputError
 from isoglot.text.formats.conll_columns import read_tagged
 from isoglot.text.formats.conllu import Tree, read_conllu, write_conllu
 from isoglot.transfer.predict import tree_of
-from isoglot.transfer.scoring.attachment import tree_score
-from isoglot.transfer.scoring.spans import repaired, span_score
+from isoglot.transfer.scoring.metrics import repaired, span_score, tree_score
 from isoglot.transfer.scoring.trees import spanning_trees
 from isoglot.transfer.tasks.task import Parsed
 

@@ -32,9 +32,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from isoglot.align.layer_maps import LayerRows, align_layers
+from isoglot.align.maps.config import AlignConfig
+from isoglot.align.words.bitext import read_sentence_pairs
 from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, leave_out_cka
+from isoglot.compare.encoders import random_encoder_like
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
@@ -45,16 +50,14 @@ from isoglot.core.rng import LARGEST_SEED
 from isoglot.languages.builtin import TWIN_TAGS, Builtin, builtin_pairs
 from isoglot.model.folder import read_about
 from isoglot.model.load import Weights, encoder_folder, run_weights
+from isoglot.represent import Representations, extract
 from isoglot.retrieve.methods import Direction
 from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from isoglot.model import EncoderLike
-    from isoglot.represent import Representations
 
 Row = Literal["bilingual", "monolingual", "random"]
 ROWS: dict[Row, str] = {
@@ -383,8 +386,6 @@ class _Run:
         return _Texts(fitted, fitted[:count], rows[: self.config.test_sentences])
 
     def _pairs(self, files: dict[str, str], column: Figure7Column) -> list[SentencePair]:
-        from isoglot.align.words.bitext import read_sentence_pairs
-
         return read_sentence_pairs(
             {language_code(code): self.folder / path for code, path in files.items()}, column.languages
         )
@@ -396,8 +397,6 @@ class _Run:
         one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
         if row == "random" and column.random == "untrained":
-            from isoglot.compare.encoders import random_encoder_like
-
             second = random_encoder_like(second, seed=self.config.seed)
         other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])
         layers = tuple(layer for layer in one.layers if layer in other)
@@ -483,8 +482,6 @@ class _Run:
         return self.firsts[key]
 
     def _read(self, encoder: EncoderLike, language: str, sentences: list[str], name: str) -> Representations:
-        from isoglot.represent import extract
-
         try:
             code = encoder.vocabulary.code_of(language_for(encoder, language))
             return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
@@ -495,11 +492,6 @@ class _Run:
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
     ) -> tuple[tuple[float, ...], ...] | None:
         """Which test sentences are retrieved in each layer by cosine, after a rotation fitted on the other pairs."""
-        import numpy as np
-
-        from isoglot.align import AlignConfig
-        from isoglot.align.layer_maps import LayerRows, align_layers
-
         if one.hidden_size != other.hidden_size or not texts.tested or len(texts.fitted) < FEWEST:
             return None
         config = AlignConfig(seed=self.config.seed, resamples=1, retrieval="cosine", test_limit=len(texts.tested))

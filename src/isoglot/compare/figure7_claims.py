@@ -13,6 +13,8 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from isoglot.compare.cka_inference import half_width
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.core.rng import random_stream
@@ -172,8 +174,6 @@ def correlation_interval(
     Test sentences are resampled for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
     if there are too few sentences for groups, or if a resample is the same in all layers.
     """
-    import numpy as np
-
     if cell.hits is None or not cell.without[form]:
         return None
     hits_LQ = np.array(cell.hits)

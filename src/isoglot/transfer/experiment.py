@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import numpy as np
+
 from isoglot.core.artifact import load_arrays, read_sealed, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
@@ -39,8 +41,6 @@ from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
 
     from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
@@ -392,8 +392,6 @@ def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str
 
 
 def _write(outcome: Outcome, folder: Path) -> list[Path]:
-    import numpy as np
-
     counts = {
         f"{trial.seed}/{trial.setting}/{one.language}/{one.way}": np.ascontiguousarray(one.test.scores.ratio_S2)
         for trial in outcome.trials
@@ -448,7 +446,8 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
     facts, other_facts = (_facts(Path(folder)) for folder in (one, other))
     counts, other_counts = (_counts(Path(folder), way) for folder in (one, other))
     if facts["task"] != other_facts["task"]:
-        raise _different(f"{facts['task']} in {one}, {other_facts['task']} in {other}", "compare runs of one task")
+        problem = f"{facts['task']} in {one}, {other_facts['task']} in {other}"
+        raise InputError(problem, "compare runs of one task", "other-data")
     for folder, own in ((one, counts), (other, other_counts)):
         if not own:
             problem = f"no test in {folder} has epochs chosen by {way}"
@@ -460,16 +459,12 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
     for language in languages:
         if facts["tests"].get(language) != other_facts["tests"].get(language):
             problem = f"{one} and {other} were tested on different {language} sentences"
-            raise _different(problem, "test both on the same file")
+            raise InputError(problem, "test both on the same file", "other-data")
     found = compare_all([(counts[language], other_counts[language]) for language in languages])
     return [
         Compared(code, _mean(counts[code]), _mean(other_counts[code]), each)
         for code, each in zip(languages, found, strict=True)
     ]
-
-
-def _different(problem: str, remedy: str) -> InputError:
-    return InputError(problem, remedy, "other-data")
 
 
 def _facts(folder: Path) -> dict[str, Any]:

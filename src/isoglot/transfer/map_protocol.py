@@ -455,10 +455,11 @@ class MapRun:
         """Check that models, maps and data are of the same languages; returns the training language."""
         if len(self.train) != 1:
             languages = " and ".join(self.train) or "no language"
-            raise _other_language(f"training data of {languages}", "give training data of one language")
+            raise ConfigError(f"training data of {languages}", "give training data of one language", "other-language")
         (source,) = self.train
         if source not in self.dev:
-            raise _missing(f"dev data of {source}", f"give dev data of {source}; epochs are selected on it")
+            problem = f"there is no dev data of {source}"
+            raise ConfigError(problem, f"give dev data of {source}; epochs are selected on it", "missing-data")
         if not self.models or len({each.name for each in self.models}) < len(self.models):
             remedy = "give monolingual ones, and a bilingual one if any"
             raise ConfigError("no models, or two of one name", remedy, "duplicate")
@@ -466,15 +467,16 @@ class MapRun:
             for code in self.test:
                 if code != source and code not in each.others:
                     remedy = f"give a model of {code}, or remove its test data"
-                    raise _other_language(f"no {each.name} model reads {code}", remedy)
+                    raise ConfigError(f"no {each.name} model reads {code}", remedy, "other-language")
             for code in each.others:
                 if code == source:
-                    raise _other_language(f"another model for {code}, the training language", "remove it")
+                    raise ConfigError(f"another model for {code}, the training language", "remove it", "other-language")
                 if code not in self.test:
-                    raise _missing(f"test data of {code}", f"give test data of {code}, or remove its model")
+                    problem = f"there is no test data of {code}"
+                    raise ConfigError(problem, f"give test data of {code}, or remove its model", "missing-data")
             if unread := sorted(set(each.maps) - set(each.others)):
                 problem = f"maps of {', '.join(unread)}, which no {each.name} model reads"
-                raise _other_language(problem, "remove them, or give the model")
+                raise ConfigError(problem, "remove them, or give the model", "other-language")
         return source
 
     def identity(self) -> dict[str, Any]:
@@ -625,11 +627,3 @@ class MapRun:
             readers = {code: tuned.encoder.on_lower_layers(below)}
             found[code, arm] = evaluate(tuned, tuned.task, {code: self.tests[code]}, encoders=readers)[code]
         return found
-
-
-def _other_language(problem: str, remedy: str) -> ConfigError:
-    return ConfigError(problem, remedy, "other-language")
-
-
-def _missing(what: str, remedy: str) -> ConfigError:
-    return ConfigError(f"there is no {what}", remedy, "missing-data")

@@ -24,8 +24,7 @@ from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll_columns import find_prefix, read_tagged, token_blocks
 from isoglot.text.formats.conllu import Tree, read_conllu
 from isoglot.text.formats.lines import read_blocks
-from isoglot.transfer.scoring.attachment import parse_score
-from isoglot.transfer.scoring.spans import repaired, span_score
+from isoglot.transfer.scoring.metrics import parse_score, repaired, span_score
 from isoglot.transfer.tasks.task import (
     IGNORED,
     Data,
