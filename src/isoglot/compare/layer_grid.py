@@ -67,12 +67,7 @@ class CKAFitter:
     """
 
     def __init__(
-        self,
-        layers_x: Sequence[int],
-        layers_y: Sequence[int],
-        *,
-        precision: Precision = "given",
-        chunk: int = CHUNK,
+        self, layers_x: Sequence[int], layers_y: Sequence[int], *, precision: Precision = "given", chunk: int = CHUNK
     ) -> None:
         check_name("precision", precision, ("given", "float64"))
         check_range("chunk", chunk, 1)
@@ -97,11 +92,7 @@ class CKAFitter:
         """Number of rows so far."""
         return self._counted + self._waiting
 
-    def update(
-        self,
-        X: Mapping[int, Array] | Representations,
-        Y: Mapping[int, Array] | Representations,
-    ) -> Self:
+    def update(self, X: Mapping[int, Array] | Representations, Y: Mapping[int, Array] | Representations) -> Self:
         """Add items: for each layer their rows, B × D in X and B × E in Y.
 
         Raises:
@@ -218,11 +209,7 @@ class CKAFitter:
 
 
 def layer_cka(
-    one: Representations,
-    other: Representations,
-    *,
-    precision: Precision = "given",
-    progress: Progress = SILENT,
+    one: Representations, other: Representations, *, precision: Precision = "given", progress: Progress = SILENT
 ) -> CKAGrid:
     """CKA of all layers of two sets of representations of the same items, in three forms, in one pass.
 

@@ -212,12 +212,7 @@ class RowMaker:
     """
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        language: str | None,
-        kind: Kind,
-        length: int,
-        as_read: Callable[[str], str] = str,
+        self, vocabulary: Vocabulary, language: str | None, kind: Kind, length: int, as_read: Callable[[str], str] = str
     ) -> None:
         check_room(vocabulary, length)
         self.vocabulary = vocabulary

@@ -556,12 +556,7 @@ class MapRun:
         return found
 
     def _train(
-        self,
-        models: Models,
-        todo: Sequence[tuple[int, int]],
-        points: MapPoints,
-        progress: Progress,
-        say: Say,
+        self, models: Models, todo: Sequence[tuple[int, int]], points: MapPoints, progress: Progress, say: Say
     ) -> None:
         """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best."""
         states, only = self._frozen_states(models), {self.source: self.dev[self.source]}

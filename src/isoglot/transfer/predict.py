@@ -43,12 +43,7 @@ _WITH_WORDS: dict[Kind, type[Tagged | Parsed]] = {"tagging": Tagged, "parsing": 
 
 
 def read_unlabeled(
-    task: Task[Any],
-    path: str | Path,
-    language: str,
-    *,
-    counts: Counter[str] | None = None,
-    say: Say = say_nothing,
+    task: Task[Any], path: str | Path, language: str, *, counts: Counter[str] | None = None, say: Say = say_nothing
 ) -> list[Example]:
     """Read examples without labels from a file.
 

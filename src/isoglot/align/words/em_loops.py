@@ -207,11 +207,7 @@ def posteriors(side: Direction, s: int, prior: np.ndarray, posterior: np.ndarray
 
 @compiled
 def expect_agreed(
-    forward: Direction,
-    backward: Direction,
-    counts: np.ndarray,
-    forward_counts: np.ndarray,
-    backward_counts: np.ndarray,
+    forward: Direction, backward: Direction, counts: np.ndarray, forward_counts: np.ndarray, backward_counts: np.ndarray
 ) -> tuple[float, float]:
     """E step of both directions in which a link counts by the product of their posteriors.
 

@@ -48,15 +48,6 @@ METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def check_method(method: Symmetry) -> None:
-    """Check the name of a symmetrization method.
-
-    Raises:
-        ConfigError: It is unknown.
-    """
-    check_name("symmetrization method", method, METHODS)
-
-
 def symmetrize(
     forward: Iterable[tuple[int, int]], backward: Iterable[tuple[int, int]], method: Symmetry = "grow-diag-final-and"
 ) -> Links:
@@ -76,7 +67,7 @@ def symmetrize(
     Raises:
         ConfigError: The method is unknown.
     """
-    check_method(method)
+    check_name("symmetrization method", method, METHODS)
     one, other = set(forward), set(backward)
     union = one | other
     if method == "union":

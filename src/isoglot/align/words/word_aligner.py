@@ -20,9 +20,9 @@ import numpy as np
 from isoglot.align.words.bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, direction
 from isoglot.align.words.em_loops import FLOOR, best_sources, look_up
-from isoglot.align.words.links import Symmetry, check_method, merge
+from isoglot.align.words.links import METHODS, Symmetry, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Aligner(ABC):
             InputError: A hidden state of an encoder is not finite.
         """
         method = method or self.usual
-        check_method(method)
+        check_name("symmetrization method", method, METHODS)
         counts = PairCounts() if counts is None else counts
         link = self._linker(method)
         with progress.task("aligning", total=None, unit="pairs") as task:

@@ -330,15 +330,6 @@ RBF_CKA = Measure(
 )
 
 
-def check_form(name: str) -> None:
-    """Check the name of a form of CKA.
-
-    Raises:
-        ConfigError: There is no such form; the message has the nearest name.
-    """
-    check_name("form of CKA", name, FORMS)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CKAGrid:
     """CKA of each layer of one encoder (rows) with each layer of another (columns), in three forms.
@@ -368,7 +359,7 @@ class CKAGrid:
         Raises:
             ConfigError: There is no such form.
         """
-        check_form(name)
+        check_name("form of CKA", name, FORMS)
         values: np.ndarray = getattr(self, name)
         return values
 

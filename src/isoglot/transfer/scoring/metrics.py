@@ -310,11 +310,7 @@ def _sizes(*parts: Sequence[object]) -> dict[str, int]:
 
 
 def _check_sentence(
-    number: int,
-    gold_heads: Sequence[int],
-    gold_labels: Sequence[str],
-    heads: Sequence[int],
-    labels: Sequence[str],
+    number: int, gold_heads: Sequence[int], gold_labels: Sequence[str], heads: Sequence[int], labels: Sequence[str]
 ) -> None:
     sizes = _sizes(gold_heads, gold_labels, heads, labels)
     check_counts(f"words of sentence {number}", sizes, "give one for each word")

@@ -86,10 +86,7 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
 
 
 def report_overlap(
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-    say: Say,
+    train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], test: Mapping[str, Data[Any]], say: Say
 ) -> dict[str, dict[str, int]]:
     """Count and report dev and test examples that are in training.
 

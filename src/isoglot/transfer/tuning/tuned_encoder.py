@@ -128,12 +128,7 @@ class Tuned:
     epochs: KeptEpochs = field(default_factory=KeptEpochs)
 
     def predict(
-        self,
-        examples: Sequence[Any],
-        language: str,
-        *,
-        encoder: EncoderLike | None = None,
-        progress: Progress = SILENT,
+        self, examples: Sequence[Any], language: str, *, encoder: EncoderLike | None = None, progress: Progress = SILENT
     ) -> tuple[list[Any], TaskRows]:
         """Predict labels of examples; returns the examples and their rows.
 
