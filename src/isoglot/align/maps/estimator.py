@@ -46,6 +46,7 @@ from isoglot.core.progress import SILENT, Progress
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from types import ModuleType
 
 
 FILE = "map.safetensors"
@@ -143,8 +144,7 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
             InputError: It holds something else.
             StorageError: It cannot be read.
         """
-        file = array_path(path, cls._file)
-        found = _unpack(*load_arrays(file, _KIND, remedy="make it with an estimator's save"), file, cls._package)
+        found = load_map(path, name=cls._file, room=import_module(cls._package))
         if not isinstance(found, cls):
             name = type(found).__name__
             raise InputError(f"a {name} instead of a {cls.__name__}", f"use {name}.load", "unknown-format", file=path)
@@ -422,13 +422,15 @@ def pseudo_inverse(matrix_DE: torch.Tensor) -> torch.Tensor:
     return inverse_ED
 
 
-def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the file
+def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
     """Read an estimator from a file or folder, of the class that was saved.
 
     Learned arrays are NumPy or torch (on the CPU) as they were; either can transform both types.
 
     Args:
         path: The file, or a folder.
+        name: Name of the file in a folder.
+        room: Package whose estimators are allowed. Default: ``isoglot.align``.
 
     Returns:
         The fitted estimator.
@@ -448,7 +450,9 @@ def load_map(path: str | Path) -> Any:  # noqa: ANN401 - the class stands in the
         InputError: It holds something else.
         StorageError: It cannot be read.
     """
-    return Estimator.load(path)
+    file = array_path(path, name)
+    packed, arrays = load_arrays(file, _KIND, remedy="make it with an estimator's save")
+    return _unpack(packed, arrays, file, import_module("isoglot.align") if room is None else room)
 
 
 def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: ANN401
@@ -468,20 +472,20 @@ def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: 
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, package: str) -> Any:  # noqa: ANN401
+def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: ModuleType) -> Any:  # noqa: ANN401
     if isinstance(packed, list):
-        return tuple(_unpack(each, arrays, file, package) for each in packed)
+        return tuple(_unpack(each, arrays, file, room) for each in packed)
     if not isinstance(packed, dict):
         return packed
     if "tensor" in packed:
         array = arrays[packed["tensor"]]
         return torch.from_numpy(array) if packed["library"] == "torch" else array
-    name, room = packed["estimator"], import_module(package)
+    name = packed["estimator"]
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
         problem = f"unknown estimator {name!r}"
         raise InputError(problem, "read it with the version that wrote it", "unknown-format", file=file)
-    made = kind(**{option: _unpack(value, arrays, file, package) for option, value in packed["options"].items()})
+    made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
-        setattr(made, attribute, _unpack(value, arrays, file, package))
+        setattr(made, attribute, _unpack(value, arrays, file, room))
     return made
