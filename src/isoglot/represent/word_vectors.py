@@ -164,7 +164,7 @@ def word_types(
     facts = survey_sentences(sentences, "words")
     through = LayerPass(encoder, "mean" if subwords == "mean" else "word-first", **options)
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    chunks = _with_words(in_chunks(sentences, "words", chunk), number, case, contexts)
+    chunks = _requested_words(in_chunks(sentences, "words", chunk), number, case, contexts)
     with hashing(encoder) as hashed, progress.task("encode", total=facts.sentences, unit="sentences") as task:
         sums_LWD, counts_W, events = _context_sums(through, maker, chunks, len(words), task)
     if not counts_W.any():
@@ -221,7 +221,7 @@ def _context_sums(
     return sums_LWD, counts_W, events
 
 
-def _with_words(
+def _requested_words(
     chunks: Iterator[list[Sentence]], number: dict[str, int], case: Case, contexts: int | None
 ) -> Iterator[tuple[int, list[Sentence], np.ndarray]]:
     """For each chunk: its size, the sentences with a requested word, and the number of each of their words, or -1."""

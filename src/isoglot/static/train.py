@@ -64,7 +64,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Training:
     """Input of a training method."""
 
     stream: Stream
@@ -167,7 +167,7 @@ def train_static(
         folder = writable_folder(out / WORK)
         stream = read_stream(shards, counts, boundary=config.boundary, file=folder / _STREAM)
         names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
-        work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
+        work = _Training(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
         found = _train_glove(config, work) if isinstance(config, GloveConfig) else _train_gensim(config, work)
         for line in work.checkpoints.rejected:
             say(line)
@@ -229,7 +229,7 @@ def _clear(out: Path) -> None:
             folder.rmdir()
 
 
-def _train_glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
+def _train_glove(config: GloveConfig, work: _Training) -> tuple[np.ndarray, dict[str, Any]] | None:
     blocks = _cooccurrences(config, work)
     glove = Glove.begin(blocks.types, config.dimensions, config.seed)
     learn = partial(glove.learn_epoch, blocks, config, workers=work.workers, progress=work.progress)
@@ -238,7 +238,7 @@ def _train_glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str
     return glove.vectors(config.vectors), {"pairs": len(blocks), "losses": glove.losses}
 
 
-def _cooccurrences(config: GloveConfig, work: _Work) -> Blocks:
+def _cooccurrences(config: GloveConfig, work: _Training) -> Blocks:
     """Count co-occurrences, or open those of an interrupted run."""
     folder = work.folder / _PAIRS
     blocks = open_blocks(folder)
@@ -263,7 +263,7 @@ def _cooccurrences(config: GloveConfig, work: _Work) -> Blocks:
     return blocks
 
 
-def _train_gensim(config: StaticConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
+def _train_gensim(config: StaticConfig, work: _Training) -> tuple[np.ndarray, dict[str, Any]] | None:
     model = GensimModel(work.stream, work.names, cast("Word2VecConfig", config), workers=work.workers)
     learn = partial(model.learn_epoch, progress=work.progress)
     return (model.vectors(), {}) if work.train(config, model, model.restore, learn) else None

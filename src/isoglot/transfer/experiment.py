@@ -462,7 +462,7 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
             raise InputError(problem, "test both on the same file", "other-data")
     found = compare_all([(counts[language], other_counts[language]) for language in languages])
     return [
-        Compared(code, _mean(counts[code]), _mean(other_counts[code]), each)
+        Compared(code, _mean_score(counts[code]), _mean_score(other_counts[code]), each)
         for code, each in zip(languages, found, strict=True)
     ]
 
@@ -486,5 +486,5 @@ def _counts(folder: Path, way: SelectionRule) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def _mean(counts: list[np.ndarray]) -> float:
+def _mean_score(counts: list[np.ndarray]) -> float:
     return statistics.fmean(100 * float(each[:, 0].sum()) / max(1, int(each[:, 1].sum())) for each in counts)

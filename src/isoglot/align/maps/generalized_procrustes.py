@@ -77,8 +77,8 @@ class GeneralizedProcrustes(Estimator):
             InputError: A space or mask is invalid; the message names it.
         """
         self.check_options()
-        given, rows, present = _taken(X, masks)
-        maps, losses = _turns(rows, present, self.tolerance, self.rounds, progress)
+        given, rows, present = _checked_input(X, masks)
+        maps, losses = _alternate(rows, present, self.tolerance, self.rounds, progress)
         first = next(iter(maps.values())).T
         maps = {name: W_DD @ first for name, W_DD in maps.items()}
         like = next(iter(given.values()))
@@ -117,7 +117,7 @@ class GeneralizedProcrustes(Estimator):
             NotFittedError: It is not fitted.
         """
         self._check_fitted()
-        _, rows, present = _taken(X, masks)
+        _, rows, present = _checked_input(X, masks)
         mapped = {}
         for name, matrix_ND in rows.items():
             matrix_ND = torch.where(present[name][:, None], matrix_ND, 1.0)  # noqa: PLW2901 - never counted below
@@ -145,11 +145,11 @@ class GeneralizedProcrustes(Estimator):
 Matrices = dict[str, torch.Tensor]
 
 
-def _turns(
+def _alternate(
     rows: Matrices, present: Matrices, tolerance: float, rounds: int, progress: Progress
 ) -> tuple[Matrices, list[float]]:
     """Maps, and the mean squared distance to the mean after every round."""
-    maps = _first_maps(rows, present)
+    maps = _initial_maps(rows, present)
     losses: list[float] = []
     count = sum(int(mask_N.sum()) for mask_N in present.values())
     with progress.task("generalized Procrustes", total=None, unit="rounds") as task:
@@ -166,7 +166,7 @@ def _turns(
     return maps, losses
 
 
-def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
+def _initial_maps(rows: Matrices, present: Matrices) -> Matrices:
     """Initial maps: languages rotated one by one to the mean of those before, most shared items first."""
     first = next(iter(rows))
     width = rows[first].shape[1]
@@ -191,7 +191,7 @@ def _mean(rows: Matrices, present: Matrices, maps: Matrices) -> torch.Tensor:
     return total_ND / count_N[:, None]
 
 
-def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
+def _checked_input(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
     """Spaces by name, their rows in float64, and their masks; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:

@@ -329,7 +329,7 @@ def link_bitext(
             config if isinstance(config, EncoderLinksConfig) else None,
             possible=possible,
             languages=source.languages,
-            model=_whole_path(encoder) if isinstance(encoder, str) else "",
+            model=_absolute_if_folder(encoder) if isinstance(encoder, str) else "",
             scratch=scratch,
             progress=progress,
         )
@@ -351,7 +351,7 @@ def link_bitext(
     )
 
 
-def _whole_path(model: str) -> str:
+def _absolute_if_folder(model: str) -> str:
     path = Path(model).expanduser()
     return str(path.resolve()) if path.is_dir() else model
 

@@ -73,10 +73,10 @@ class Eraser(Estimator):
             ConfigError: An option is invalid, there is only one language, or a code is invalid.
             InputError: The rows are invalid, or the number of codes differs.
         """
-        self._forget()
+        self._clear_learned()
         self._statistics = {}
         self._take(X, languages)
-        self._settle()
+        self._learn_from_statistics()
         return self
 
     def update(self, X: Array, languages: Sequence[str]) -> Self:
@@ -89,7 +89,7 @@ class Eraser(Estimator):
         if not self._statistics and super().learned():
             raise ConfigError("an eraser from a file or from means cannot be updated", "fit a new one", "not-supported")
         self._take(X, languages)
-        self._forget()
+        self._clear_learned()
         return self
 
     @classmethod
@@ -134,7 +134,7 @@ class Eraser(Estimator):
     def learned(self) -> dict[str, Any]:
         """Learned attributes by name; after ``update`` they are computed here."""
         if self._statistics and not super().learned():
-            self._settle()
+            self._learn_from_statistics()
         return super().learned()
 
     # --- use ---
@@ -153,7 +153,7 @@ class Eraser(Estimator):
         """
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
-        return give_back(self._apply(rows_ND, self._which(languages, len(rows_ND))), X)
+        return give_back(self._apply(rows_ND, self._language_numbers(languages, len(rows_ND))), X)
 
     def fit_transform(self, X: ArrayT, languages: Sequence[str]) -> ArrayT:
         """Fit, then transform."""
@@ -167,7 +167,7 @@ class Eraser(Estimator):
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
         of_N, codes = _codes(languages, len(rows_ND))
-        Z_ND = self._apply(rows_ND, self._which(languages, len(rows_ND))).double()
+        Z_ND = self._apply(rows_ND, self._language_numbers(languages, len(rows_ND))).double()
         center_D = Z_ND.mean(dim=0)
         total = float((Z_ND - center_D).square().sum())
         between = 0.0
@@ -184,7 +184,7 @@ class Eraser(Estimator):
             NotFittedError: It is not fitted.
         """
         self._check_fitted()
-        which_1 = self._which(language, 1)
+        which_1 = self._language_numbers(language, 1)
 
         def erase(hidden_BTD: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
             rows_ND = hidden_BTD.flatten(0, 1)
@@ -210,11 +210,11 @@ class Eraser(Estimator):
             statistics.update({0: rows_ND[of_N.to(rows_ND.device) == number]})
         self._like = X[:0]
 
-    def _forget(self) -> None:
+    def _clear_learned(self) -> None:
         for name in super().learned():
             delattr(self, name)
 
-    def _settle(self) -> None:
+    def _learn_from_statistics(self) -> None:
         """Compute the learned attributes from the statistics."""
         results = {code: self._statistics[code].result() for code in sorted(self._statistics)}
         found = {code: (each.count, each.means_LD[0], each.covariance(0)) for code, each in results.items()}
@@ -237,7 +237,7 @@ class Eraser(Estimator):
         width = spread.means_KD.shape[1]
         self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
 
-    def _which(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
+    def _language_numbers(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
         """Index of the language of each row; None if not needed."""
         if not self.needs_language:
             return None

@@ -187,7 +187,7 @@ def trade_off(
     count = len(rows[main])
     parts = min(config.folds, count)
     fold_N = random_stream(config.seed, "trade-off").permutation(count) % parts
-    ways = _ways(default_erasers() if config.erasers is None else config.erasers, config.alphas, main)
+    ways = _removals(default_erasers() if config.erasers is None else config.erasers, config.alphas, main)
     return TradeOff(
         languages=codes,
         pivot=main,
@@ -269,7 +269,7 @@ def compare_erasers(
 # --- erasers and shifts ---
 
 
-def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
+def _removals(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
     """Functions by name that are fitted on rows and return a function of a language and its rows."""
     ways: dict[str, Removal] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
     ways |= {name: partial(_erased, eraser) for name, eraser in erasers.items()}
@@ -298,7 +298,7 @@ def _transported(pivot: str, rows: Rows) -> Callable[[str, np.ndarray], np.ndarr
 
 
 def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureScore:
-    told, spread, hits = [], [], []
+    probed, spread, hits = [], [], []
     moved = total = 0.0
     for fold in range(int(fold_N.max()) + 1):
         train_N, test_N = np.flatnonzero(fold_N != fold), np.flatnonzero(fold_N == fold)
@@ -311,12 +311,12 @@ def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureS
         train, test = (
             [torch.from_numpy(X_ND[part] - center_D) for X_ND in made.values()] for part in (train_N, test_N)
         )
-        told.append([each.mean() for each in discriminant_hits(train, test)])
+        probed.append([each.mean() for each in discriminant_hits(train, test)])
         spread.append([each.mean() for each in discriminant_hits(*with_squares(train, test))])
         for one, other in permutations(made, 2):
             found = nearest(made[one][test_N], made[other], k=1).indices_NK[:, 0]
             hits.append(float((found == test_N).mean()))
-    probe, retrieval = float(np.mean(told)), float(np.mean(hits))
+    probe, retrieval = float(np.mean(probed)), float(np.mean(hits))
     chance = 1 / len(rows)
     control = min(max((1 - probe) / (1 - chance), 0.0), 1.0)
     return ErasureScore(
