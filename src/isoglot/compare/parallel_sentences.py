@@ -107,9 +107,7 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
     if sentences >= most:
         return
     names = ", ".join(name for name in measures if find_measure(name).fewest > max(sentences, FEWEST_ROWS))
-    remedy = f"give at least {most} for {names}, or leave that measure out"
-    if "," in names:
-        remedy = f"give at least {most} for {names}, or leave these measures out"
+    remedy = f"give at least {most} for {names}, or leave {'these measures' if ',' in names else 'that measure'} out"
     if sentences < FEWEST_ROWS:
         remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
     raise InputError(f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy, "too-few")

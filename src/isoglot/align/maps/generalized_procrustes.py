@@ -247,13 +247,8 @@ def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
 
 def _check_shapes(rows: Matrices) -> None:
     (first, matrix_ND), *others = rows.items()
+    remedies = {"rows": "give the same items in every space", "columns": "give spaces with the same number of columns"}
     for name, other_ND in others:
-        for axis, what in ((0, "rows"), (1, "columns")):
-            if other_ND.shape[axis] != matrix_ND.shape[axis]:
-                raise InputError(
-                    f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
-                    "give the same items in every space"
-                    if axis == 0
-                    else "give spaces with the same number of columns",
-                    "shape",
-                )
+        for (what, remedy), own, other in zip(remedies.items(), matrix_ND.shape, other_ND.shape, strict=True):
+            if own != other:
+                raise InputError(f"{first} has {own} {what} and {name} {other}", remedy, "shape")

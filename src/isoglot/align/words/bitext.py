@@ -19,7 +19,7 @@ import numpy as np
 
 from isoglot.align.words.em_loops import index_cells
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
 from isoglot.text.formats.parallel import read_aligned, read_parallel
@@ -109,7 +109,7 @@ def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, i
         InputError: The numbers of lines differ (the message has both), or a table is malformed.
         StorageError: A file cannot be read.
     """
-    place = _shown_file(files)
+    place = _place(files)
     rows = read_aligned(files) if isinstance(files, Mapping) else read_parallel(files)
     for number, row in enumerate(rows, start=1 + _header(files)):
         yield place, number, (row[languages[0]], row[languages[1]])
@@ -132,7 +132,7 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
             raise InputError(problem, "remove the line in both languages", "malformed-line", file=place)
         pairs.append(pair)
     if not pairs:
-        raise InputError("no sentences", "give one per line", "empty", file=_shown_file(files))
+        raise InputError("no sentences", "give one per line", "empty", file=_place(files))
     return pairs
 
 
@@ -176,19 +176,16 @@ def _check_links(
 ) -> None:
     rows = len(pairs) if first is None or len(pairs) < first else sum(1 for _ in read_rows(files, languages))
     if len(found) != rows:
-        raise InputError(
-            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_shown_file(files)}",
-            "give one line of links, even a blank one, for each pair",
-            "line-count",
-            file=path,
-        )
+        problem = f"{counted(len(found), 'lines')} of links for the {rows} sentence pairs of {_place(files)}"
+        remedy = "give one line of links, even a blank one, for each pair"
+        raise InputError(problem, remedy, "line-count", file=path)
     for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
         for link in links:
             for side, code in enumerate(languages):
                 if link[side] >= len(words[side]):
                     raise InputError(
                         f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
-                        f"{_shown_file(files)}:{line + _header(files)}",
+                        f"{_place(files)}:{line + _header(files)}",
                         "positions count from 0, and words are separated by spaces",
                         "out-of-range",
                         file=path,
@@ -254,7 +251,7 @@ def linked_bitext(
     return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
 
 
-def _shown_file(files: Files) -> str:
+def _place(files: Files) -> str:
     return str(next(iter(files.values())) if isinstance(files, Mapping) else files)
 
 
