@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
 from isoglot.align.words.bitext import PairCounts, builtin_bitext
+from isoglot.align.words.encoder_aligner import PairedWords
 from isoglot.align.words.encoder_links import (
+    THRESHOLDS,
     Center,
+    LinkSettings,
     Rule,
     WordVectors,
     argmax_links,
@@ -24,7 +27,6 @@ from isoglot.align.words.encoder_links import (
     softmax_links,
     symmetrized,
 )
-from isoglot.align.words.layer_choice import THRESHOLDS, LinkSettings, PairedWords
 from isoglot.align.words.links import METHODS, Symmetry, score_links, symmetrize
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, TableEncoder, save_encoder
@@ -176,13 +178,13 @@ def test_chunks_change_nothing(encoder: Encoder, pairs, monkeypatch: pytest.Monk
     aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
     whole = aligner.align(pairs)
     monkeypatch.setattr("isoglot.align.words.encoder_aligner._NUMBERS", 50 * encoder.hidden_size)
-    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 40 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.encoder_aligner._BATCH_NUMBERS", 40 * encoder.hidden_size)
     assert aligner.align(pairs) == whole
 
 
 def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     words = PairedWords(encoder, pairs, languages=("en", "fr"))
-    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 2000 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.encoder_aligner._BATCH_NUMBERS", 2000 * encoder.hidden_size)
     seen = []
     for which, batch in words.batches():
         seen += which

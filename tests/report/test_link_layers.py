@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isoglot.align.words.layer_choice import LayerChoice, LinkSettings, TriedSettings
+from isoglot.align.words.encoder_links import LayerChoice, LinkSettings, TriedSettings
 from isoglot.align.words.links import LinkScores
 from isoglot.report.alignment import choice_in_words, link_layers_page
 

@@ -44,7 +44,7 @@ from isoglot.text.provenance import Provenance, derived, merged, write_provenanc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.words.layer_choice import LayerChoice
+    from isoglot.align.words.encoder_links import LayerChoice
     from isoglot.align.words.links import Symmetry
     from isoglot.languages.corpus import Split
     from isoglot.model.protocol import EncoderLike
