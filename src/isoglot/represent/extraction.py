@@ -253,9 +253,10 @@ class _Job(NamedTuple):
     def _batches(
         self, chunks: Iterable[tuple[TokenRows, int]]
     ) -> Iterator[tuple[TokenRows, list[int], np.ndarray, HostCopy]]:
-        """Submit every batch of every chunk, with its rows and the positions of its items in the result.
+        """Run every batch of every chunk; yields its rows and the positions of its items in the result.
 
-        A chunk comes with the position of its first item.
+        Args:
+            chunks: Rows of each chunk, and the position of its first item in the result.
         """
         for rows, begin in chunks:
             for group, (items_K, vectors_LKD) in self.through.run(rows):

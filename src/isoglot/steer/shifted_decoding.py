@@ -1,8 +1,8 @@
-"""Decode sentences under shifts at several layers by several alphas, running the lower layers once; and how it is done.
+"""Decoding of sentences under shifts: its protocol, and one pass for all layers and alphas.
 
-Below the shift sentences run as the source language, above it as the target; this matters only for encoders with
-private parts. Every position of the text is decoded, without masking. Special tokens (``[CLS]``, ``[SEP]``) are neither
-decoded nor predicted unless the protocol includes them.
+The layers below a shift run once for all shifts, with the private parts of the source language; those above it run with
+the private parts of the target. Every position of the text is decoded, without masking. Special tokens (``[CLS]``,
+``[SEP]``) are neither decoded nor predicted unless the protocol includes them.
 
 The protocol has the choices that Liu et al. (2020) leave open, with their likely values. The paper translates XNLI's
 test set. Its French example has one token more than its input, so premise and hypothesis were probably fed together and

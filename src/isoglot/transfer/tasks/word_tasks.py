@@ -1,6 +1,6 @@
 """Tasks with labels for each word: named entities, parts of speech, and dependency trees.
 
-A tag is predicted at the first subword of a word; so are its head and its relation to it.
+Tags, heads and relations are predicted at the first subword of a word.
 
 In dependency parsing only universal relations are used: subtypes after a colon differ between languages and are not
 scored by the definition of the CoNLL 2018 shared task. A test language may have relations that the training language
