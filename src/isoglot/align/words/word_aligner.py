@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
+    from isoglot.align.words.encoder_aligner import EncoderAligner
     from isoglot.text.formats.pharaoh import Links
 
 _CHUNK = 10_000  # sentence pairs aligned at a time
@@ -364,7 +365,7 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     return AlignerFile(file, found, about, arrays)
 
 
-def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> Aligner:
+def load_aligner(path: str | Path, *, model: str | None = None, device: str = "auto") -> WordAligner | EncoderAligner:
     """Read an aligner of either kind, as written by ``isoglot align links``.
 
     Args:
