@@ -13,6 +13,7 @@ Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``N`` decoded tokens of a b
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +29,7 @@ from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_place
 from isoglot.represent.layer_pass import Layers, batch_budget, chosen_layers, evaluation_mode, row_length
 from isoglot.represent.sentences import RowMaker, Sentences, TokenRows, read_sentences
 from isoglot.steer.bleu import BleuTokens
-from isoglot.steer.shifts import DEFAULT_SHIFT, Shift, ShiftOptions, check_finite, make_shift
+from isoglot.steer.shifts import DEFAULT_SHIFT, Shift, ShiftOptions, make_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,12 +156,12 @@ def check_alphas(alphas: Sequence[float]) -> list[float]:
         ConfigError: This is not so.
     """
     found = [float(alpha) for alpha in alphas]
-    twice = next((alpha for alpha in found if found.count(alpha) > 1), None)
-    if not found or twice is not None:
-        problem = "no alpha" if not found else f"alpha {twice} is given twice"
-        raise ConfigError(problem, "give each once", "invalid-value")
+    problem = "" if found else "no alpha"
     for alpha in found:
-        check_finite("alpha", alpha)
+        if not math.isfinite(alpha) or found.count(alpha) > 1:
+            problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
+    if problem:
+        raise ConfigError(problem, "give numbers such as 0.5, 1 and 2, each once", "invalid-value")
     return found
 
 
