@@ -44,7 +44,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from isoglot.core.devices import choose_device
 from isoglot.model import EncoderLike, load_encoder
 from isoglot.represent import extract
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import RowMaker
 from isoglot.vocab.line_encoder import ahead
 from isoglot.vocab.subword_scheme import SPECIAL
 

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import RowMaker
 from isoglot.text.cleaning.segmentation import Words
 from isoglot.text.formats.conll import read_conllu
 from isoglot.text.formats.lines import read_lines
 from isoglot.text.formats.nli import read_inference
-from isoglot.transfer.tasks.tagging import Entities, blanks_of
+from isoglot.transfer.tasks.word_tasks import Entities, blanks_of
 from isoglot.vocab import Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.word_reader import Reader, usual_blanks, written
 

@@ -23,8 +23,7 @@ import numpy as np
 from isoglot.core.errors import InputError
 from isoglot.text.formats.conll import Tree, read_conllu, read_tagged, write_conllu
 from isoglot.transfer.predict import tree_of
-from isoglot.transfer.scoring.attachment import tree_score
-from isoglot.transfer.scoring.spans import repaired, span_score
+from isoglot.transfer.scoring.metrics import repaired, span_score, tree_score
 from isoglot.transfer.scoring.trees import spanning_trees
 from isoglot.transfer.tasks.task import Parsed
 

@@ -27,9 +27,9 @@ import torch
 from isoglot.languages.corpus import documents
 from isoglot.model import Encoder, batch_of_ids, encoder_config
 from isoglot.represent.moments import LanguageMoments
-from isoglot.represent.token_rows import RowMaker
-from isoglot.steer import LanguageMeans, shift, shifted_pass
-from isoglot.steer.shifted_pass import Cell, decode_shifted
+from isoglot.represent.sentences import RowMaker
+from isoglot.steer import LanguageMeans, shift, shifted_decoding
+from isoglot.steer.shifted_decoding import Cell, decode_shifted
 from isoglot.vocab import train_vocabulary
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def main() -> None:
     one_sentence(clock)
     if given.only:
         return
-    shifted_pass.CLOCK = clock
+    shifted_decoding.CLOCK = clock
     alphas = [1.0, 2.0, 3.0]
     with TemporaryDirectory() as folder:
         encoder = random_encoder(Path(folder), given.pieces)

@@ -26,7 +26,7 @@ from isoglot.model import load_encoder
 from isoglot.steer import LanguageMeans, ShiftChoice, bleu_1, sweep_shifts
 from isoglot.steer.language_files import own_known
 from isoglot.steer.shift_choice import NEITHER, best_cell
-from isoglot.steer.shifted_pass import Cell
+from isoglot.steer.shifted_decoding import Cell
 from isoglot.text.formats.lines import read_lines
 
 if TYPE_CHECKING:

@@ -14,19 +14,20 @@ from hypothesis import strategies as st
 
 from isoglot.align import EncoderAligner, EncoderLinksConfig, fit_encoder_aligner, load_aligner, train_aligner
 from isoglot.align.words.bitext import PairCounts, builtin_bitext
+from isoglot.align.words.encoder_aligner import PairedWords
 from isoglot.align.words.encoder_links import (
+    THRESHOLDS,
     Center,
+    LinkSettings,
     Rule,
     WordVectors,
     argmax_links,
-    joined,
     probabilities,
     similarities,
     softmax_links,
+    symmetrized,
 )
-from isoglot.align.words.layer_choice import THRESHOLDS, LinkSettings, PairedWords
-from isoglot.align.words.link_scores import score_links
-from isoglot.align.words.symmetrization import METHODS, Symmetry, symmetrize
+from isoglot.align.words.links import METHODS, Symmetry, score_links, symmetrize
 from isoglot.core.config import build_config
 from isoglot.model import Encoder, TableEncoder, save_encoder
 from isoglot.model.protocol import EncoderLike
@@ -79,8 +80,8 @@ def test_argmax_is_mutual_best():
     links = argmax_links(found)
     # Target words choose 0, 0 and 1; source words choose 0 and 0. Both say 0-0 alone.
     assert listed(links) == ([(0, 0), (0, 1), (1, 2)], [(0, 0), (1, 0)])
-    assert joined(links, "intersection") == [[[(0, 0)]]]
-    assert joined(links, "union") == [[[(0, 0), (0, 1), (1, 0), (1, 2)]]]
+    assert symmetrized(links, "intersection") == [[[(0, 0)]]]
+    assert symmetrized(links, "union") == [[[(0, 0), (0, 1), (1, 0), (1, 2)]]]
 
 
 def test_softmax_keeps_what_both_directions_have_above_the_threshold():
@@ -91,16 +92,16 @@ def test_softmax_keeps_what_both_directions_have_above_the_threshold():
     torch.testing.assert_close(over_source[0, 0], torch.tensor([[3 / 4, 3 / 4, 1 / 5], [1 / 4, 1 / 4, 4 / 5]]))
     torch.testing.assert_close(over_target[0, 0], torch.tensor([[3 / 7, 3 / 7, 1 / 7], [1 / 6, 1 / 6, 4 / 6]]))
     both = (over_source, over_target)
-    assert joined(softmax_links(both, 0.4), "intersection") == [[[(0, 0), (0, 1), (1, 2)]]]
-    assert joined(softmax_links(both, 0.5), "intersection") == [[[(1, 2)]]]
-    assert joined(softmax_links(both, 0.5), "union") == [[[(0, 0), (0, 1), (1, 2)]]]
-    assert joined(softmax_links(both, 0.15), "intersection") == [[[(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]]]
-    assert joined(softmax_links(both, 0.9), "union") == [[[]]]
+    assert symmetrized(softmax_links(both, 0.4), "intersection") == [[[(0, 0), (0, 1), (1, 2)]]]
+    assert symmetrized(softmax_links(both, 0.5), "intersection") == [[[(1, 2)]]]
+    assert symmetrized(softmax_links(both, 0.5), "union") == [[[(0, 0), (0, 1), (1, 2)]]]
+    assert symmetrized(softmax_links(both, 0.15), "intersection") == [[[(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]]]
+    assert symmetrized(softmax_links(both, 0.9), "union") == [[[]]]
 
 
 def test_of_equals_the_nearest_to_the_diagonal():
     found = similarities(of([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]), kind="dot")
-    assert joined(argmax_links(found), "intersection") == [[[(0, 0), (1, 1), (2, 2)]]]
+    assert symmetrized(argmax_links(found), "intersection") == [[[(0, 0), (1, 1), (2, 2)]]]
 
 
 def test_a_word_without_a_vector_has_no_links():
@@ -177,13 +178,13 @@ def test_chunks_change_nothing(encoder: Encoder, pairs, monkeypatch: pytest.Monk
     aligner = fit_encoder_aligner(encoder, pairs, config=EncoderLinksConfig(layer=1), languages=("en", "fr"))
     whole = aligner.align(pairs)
     monkeypatch.setattr("isoglot.align.words.encoder_aligner._NUMBERS", 50 * encoder.hidden_size)
-    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 40 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.encoder_aligner._BATCH_NUMBERS", 40 * encoder.hidden_size)
     assert aligner.align(pairs) == whole
 
 
 def test_batches_hold_every_pair_once(encoder: Encoder, pairs, monkeypatch: pytest.MonkeyPatch):
     words = PairedWords(encoder, pairs, languages=("en", "fr"))
-    monkeypatch.setattr("isoglot.align.words.layer_choice._NUMBERS", 2000 * encoder.hidden_size)
+    monkeypatch.setattr("isoglot.align.words.encoder_aligner._BATCH_NUMBERS", 2000 * encoder.hidden_size)
     seen = []
     for which, batch in words.batches():
         seen += which

@@ -21,8 +21,7 @@ from isoglot.align import (
     numeral_pairs,
 )
 from isoglot.align.maps.closed_form import moments_of_pairs
-from isoglot.align.maps.rcsls import csls_loss
-from isoglot.align.maps.self_learning import mutual_pairs, random_pairs, symmetric_reweighting
+from isoglot.align.maps.csls_maps import csls_loss, mutual_pairs, random_pairs, symmetric_reweighting
 from isoglot.retrieve import csls
 from isoglot.text.formats.dictionary import Entry
 from tests.errors import raises

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.align.words.symmetrization import METHODS, merge, symmetrize
+from isoglot.align.words.links import METHODS, merge, symmetrize
 
 Link = tuple[int, int]
 

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.align.words import em_loops
-from isoglot.align.words import symmetrization as merge_links
+from isoglot.align.words import links as merge_links
 from isoglot.align.words.bitext import IndexedBitext, WordIndex, builtin_bitext
 from isoglot.align.words.diagonal_model import DirectionTrainer, WordAlignConfig, agree
-from isoglot.align.words.link_scores import LinkScores, score_links
-from isoglot.align.words.symmetrization import METHODS, Symmetry, merge, symmetrize
+from isoglot.align.words.links import METHODS, LinkScores, Symmetry, merge, score_links, symmetrize
 from isoglot.align.words.word_aligner import WordAligner, train_aligner
 from isoglot.core.errors import CorruptFileError
 from isoglot.core.optional import COMPILED
@@ -268,7 +267,7 @@ def test_compiled_loops_are_their_plain_twins(monkeypatch: pytest.MonkeyPatch, n
     links = expected.align(pairs)
     home = merge_links if name == "merge" else em_loops
     plain = getattr(home, name).py_func
-    for module in ("diagonal_model", "bitext", "word_aligner", "em_loops", "symmetrization"):
+    for module in ("diagonal_model", "bitext", "word_aligner", "em_loops", "links"):
         monkeypatch.setattr(f"isoglot.align.words.{module}.{name}", plain, raising=False)
     found = train_aligner(pairs)
     assert found.align(pairs) == links

@@ -450,7 +450,7 @@ def test_erase_saves_the_eraser_that_is_named(steer, tmp_path: Path):
         (("translate", "yes", "--text", "a.txt", *WAY), "TEXT --text"),
         (("translate", "yes", *WAY, "--dictionary", "fr-de=en-fr.txt"), "dictionary en-fr"),
         (("translate", "yes", *WAY, "--dictionary", "en-fr=none.txt"), "none.txt"),
-        (("translate", "yes", *WAY, "--alpha", "1", "--alpha", "1"), "alpha 1.0"),
+        (("translate", "yes", *WAY, "--alpha", "1", "--alpha", "1"), "alpha 1"),
         (("translate", "yes", *WAY, "--alpha", "nan"), "alpha nan"),
         (("translate", "yes", "--from", "en", "--to", "en", "--model", "ours", "--means", "means"), "en"),
         (("translate", "yes", *WAY[:-1], "nowhere"), "nowhere"),

@@ -80,7 +80,7 @@ def test_cells_are_the_cka_of_what_their_models_read(spec, folder: Path):
     found = spec(COLUMN)
     assert found.empty == {}
     assert found.sentences == {"en-fr": 60}
-    work = figure7._Work(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
+    work = figure7._Run(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
     pairs = work.texts(found.columns[0]).compared
     models = {"bilingual": ("both", "both"), "monolingual": ("en", "fr")}
     for row, names in models.items():
@@ -209,7 +209,7 @@ def test_a_model_of_other_languages_than_its_row_is_about_is_refused(
 
 
 def test_what_does_not_fit_is_refused_before_any_model_reads(spec, monkeypatch):
-    monkeypatch.setattr(figure7._Work, "_read", lambda *_: pytest.fail("a model has read"))
+    monkeypatch.setattr(figure7._Run, "_read", lambda *_: pytest.fail("a model has read"))
     for models in ('monolingual = ["en", "en1"]', 'random = ["fr", "fr"]', 'monolingual = ["gone", "both"]'):
         with raises("config.other-language"):
             spec(COLUMN + f'[[columns]]\nname = "last"\nlanguages = ["en", "fr"]\n{models}\n')
@@ -306,7 +306,7 @@ def test_a_rotation_fitted_on_the_files_finds_the_sentences_of_the_test_by_cosin
     files = 'files = { en = "fit.en", fr = "fit.fr" }\ntest = { en = "ask.en", fr = "ask.fr" }\n'
     found = spec(COLUMN + files)
     cell = found.cell("en-fr", "monolingual")
-    work = figure7._Work(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
+    work = figure7._Run(read_figure7(folder / "figure7.toml", ["sentences=60"]), folder, "cpu")
     texts = work.texts(found.columns[0])
     assert (len(texts.fitted), len(texts.compared)) == (100, 60)
     assert {sentence for pair in texts.fitted for sentence in pair}.isdisjoint(

@@ -20,7 +20,7 @@ from isoglot.compare.measures.cka import (
     u_centered,
     without_diagonal,
 )
-from isoglot.compare.measures.paired_rows import centered
+from isoglot.compare.measures.measure import centered
 from tests.errors import raises
 
 

@@ -17,8 +17,8 @@ from isoglot.compare import layer_grid as layer_stream
 from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, judge, kernels
 from isoglot.compare.encoders import CompareConfig, chosen_measures, judge_measure, placed, random_encoder_like
 from isoglot.compare.measures.cka import FORMS, cka
+from isoglot.compare.measures.measure import without_top
 from isoglot.compare.measures.neighbors import Nearest
-from isoglot.compare.measures.paired_rows import without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute
 from isoglot.core.progress import SILENT, LineProgress
 from isoglot.core.rng import random_stream

@@ -30,7 +30,7 @@ def over_permutations(X: np.ndarray, Y: np.ndarray) -> float:
 
 def test_without_pot_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
-    monkeypatch.setattr("isoglot.compare.measures.declaration.find_spec", lambda name: None)
+    monkeypatch.setattr("isoglot.compare.measures.measure.find_spec", lambda name: None)
     with raises("missing-extra", "pip install 'isoglot[ot]'"):
         gromov_wasserstein(np.eye(4), np.eye(4))
     assert chosen_measures(["all"]) == [name for name in MEASURES if name != "gromov-wasserstein"]

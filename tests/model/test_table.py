@@ -14,7 +14,7 @@ from isoglot.core.errors import IsoglotError
 from isoglot.model import TableEncoder, load_encoder, make_batch
 from isoglot.model.static_table import open_table, save_table
 from isoglot.represent import extract
-from isoglot.steer.shifted_pass import best_tokens, check_softmax
+from isoglot.steer.shifted_decoding import best_tokens, check_softmax
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
 

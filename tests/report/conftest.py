@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.steer.bleu import Bleu
 from isoglot.steer.scores import Scores
-from isoglot.steer.shifted_pass import Cell, Seconds
+from isoglot.steer.shifted_decoding import Cell, Seconds
 from isoglot.steer.sweep import Sweep
 from isoglot.steer.token_sets import TokenSets
 from isoglot.steer.token_translation import Translation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isoglot.align.words.layer_choice import LayerChoice, LinkSettings, TriedSettings
-from isoglot.align.words.link_scores import LinkScores
+from isoglot.align.words.encoder_links import LayerChoice, LinkSettings, TriedSettings
+from isoglot.align.words.links import LinkScores
 from isoglot.report.alignment import choice_in_words, link_layers_page
 
 

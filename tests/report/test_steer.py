@@ -40,7 +40,7 @@ from isoglot.report.steer_tables import (
 )
 from isoglot.steer.bleu import Bleu
 from isoglot.steer.erasers.trade_off import ErasureScore, TradeOff
-from isoglot.steer.shifted_pass import Cell
+from isoglot.steer.shifted_decoding import Cell
 from isoglot.steer.sweep import Sweep
 from isoglot.steer.token_sets import TokenSets
 

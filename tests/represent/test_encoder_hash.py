@@ -108,7 +108,7 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_is_seen(change, summed, monkeypatch):
     if summed:
-        monkeypatch.setattr(room, "_mark", weighted_sum)
+        monkeypatch.setattr(room, "_checksum", weighted_sum)
     module = Weights()
     before = hashed(module)
     assert before == plainly(module)

@@ -9,7 +9,7 @@ import pytest
 from isoglot.model import Encoder, EncoderLike
 from isoglot.model.protocol import TokenTable
 from isoglot.represent import Representations, embedding_rows, extract, word_types
-from isoglot.represent.token_rows import RowMaker, TokenRows
+from isoglot.represent.sentences import RowMaker, TokenRows
 from isoglot.vocab.word_reader import Pieces
 from tests.errors import raises
 
@@ -146,7 +146,7 @@ def test_words_for_a_tokenizer_of_bytes(ours: Encoder, tmp_path: Path):
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     from isoglot.model import encoder_config
-    from isoglot.represent.token_rows import RowMaker
+    from isoglot.represent.sentences import RowMaker
     from isoglot.vocab import Vocabulary
 
     pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "Ġ", "a", "b", "c", "ab", "Ġc"]

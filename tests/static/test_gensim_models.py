@@ -11,7 +11,7 @@ import pytest
 from isoglot.core.config import build_config
 from isoglot.core.optional import version_of
 from isoglot.static.config import FastTextConfig, GloveConfig, Word2VecConfig, lower_rate
-from isoglot.static.gensim_models import LONGEST, Shallow, distinct, stable_hash
+from isoglot.static.gensim_models import LONGEST, GensimModel, distinct, stable_hash
 from isoglot.static.token_stream import Stream
 from tests.errors import raises
 
@@ -44,14 +44,14 @@ def test_without_gensim_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("isoglot.core.optional.importlib.import_module", missing)
     with raises("missing-extra"):
-        Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4))
+        GensimModel(STREAM, NAMES, Word2VecConfig(dimensions=4))
 
 
 @needs_gensim
 def test_long_documents_are_read_to_their_end():
     """By itself, gensim drops what comes after 10,000 words of a sentence."""
     assert STREAM.parts(LONGEST) == 4
-    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=1, sample=0))
+    model = GensimModel(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=1, sample=0))
     before = model.vectors()
     model.learn_epoch()
     assert (model.vectors() != before).any(axis=1).all()
@@ -59,7 +59,9 @@ def test_long_documents_are_read_to_their_end():
 
 @needs_gensim
 def test_the_step_falls_over_all_epochs():
-    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=4, learning_rate=0.04, learning_rate_end=0.01))
+    model = GensimModel(
+        STREAM, NAMES, Word2VecConfig(dimensions=4, epochs=4, learning_rate=0.04, learning_rate_end=0.01)
+    )
     ends = []
     for _ in range(4):
         model.learn_epoch()
@@ -85,14 +87,14 @@ def test_the_rate_to_try_is_lower_and_at_most_the_default():
 @pytest.mark.parametrize("rate", [50.0, 1e36])
 def test_numbers_that_run_away_are_one_line(kind, rate):
     """At 1e36 the vectors stay where they began: what they are held against has run away."""
-    model = Shallow(STREAM, NAMES, kind(dimensions=4, learning_rate=rate))
+    model = GensimModel(STREAM, NAMES, kind(dimensions=4, learning_rate=rate))
     with raises("config.diverged", 1):
         model.learn_epoch()
 
 
 @needs_gensim
 def test_what_is_no_number_has_run_away(monkeypatch: pytest.MonkeyPatch):
-    model = Shallow(STREAM, NAMES, Word2VecConfig(dimensions=4))
+    model = GensimModel(STREAM, NAMES, Word2VecConfig(dimensions=4))
     monkeypatch.setattr(model, "arrays", lambda: {"one": np.ones(2), "two": np.array([0.0, np.nan])})
     with raises("config.diverged", "nan"):
         model.learn_epoch()
@@ -105,7 +107,7 @@ def test_neighbors_come_close():
     topics = rng.integers(0, 2, 600)
     tokens = (rng.integers(0, 10, (600, 10)) + 10 * topics[:, None]).astype(np.int32).ravel()
     stream = Stream(tokens, np.arange(0, 6001, 10), np.arange(20), np.bincount(tokens, minlength=20))
-    model = Shallow(stream, NAMES, Word2VecConfig(dimensions=16, epochs=20, sample=0))
+    model = GensimModel(stream, NAMES, Word2VecConfig(dimensions=16, epochs=20, sample=0))
     for _ in range(20):
         model.learn_epoch()
     vectors = model.vectors()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isoglot.core.errors import CorruptFileError
 from isoglot.core.progress import LineProgress
 from isoglot.static.config import GloveConfig
-from isoglot.static.counting import UNIT, Rows, deal_compiled, deal_plain
+from isoglot.static.counting import UNIT, Rows, block_order_compiled, block_order_plain
 from isoglot.static.glove import (
     PAIR,
     Block,
@@ -170,7 +170,9 @@ def test_dealing_compiled_is_sorting(cells, groups):
     rows, columns = np.array(sorted(cells), dtype=np.int32).reshape(-1, 2).T.copy()
     ranks = column_ranks(71)
     assert sorted(ranks.tolist()) == list(range(71))
-    for one, other in zip(*(deal(rows, columns, ranks, groups) for deal in (deal_compiled, deal_plain)), strict=True):
+    for one, other in zip(
+        *(deal(rows, columns, ranks, groups) for deal in (block_order_compiled, block_order_plain)), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
 
 

@@ -21,7 +21,7 @@ from isoglot.steer import (
     translate_tokens,
 )
 from isoglot.steer.bleu import Bleu, bleu_of_parts, bleu_parts
-from isoglot.steer.shifted_pass import Cell
+from isoglot.steer.shifted_decoding import Cell
 from tests.errors import raises
 
 ALPHAS = (-1.0, 0.0, 1.0, 2.0)
@@ -126,7 +126,7 @@ def test_bad_input_is_one_clear_line(encoder: EncoderLike, means, texts, sets):
 
     refused(("input.row-count", 3, 1), references=["x"])
     refused(("config.invalid-value",), alphas=[])
-    refused(("config.invalid-value", "1.0"), alphas=[1, 1.0])
+    refused(("config.invalid-value", 1), alphas=[1, 1.0])
     refused(("config.unknown-layer", 44), layers=[44])
     refused(("input.empty",), dictionary={})
     swept = sweep_shifts(encoder, texts["en"], "en", "fr", means, alphas=[1], sets=sets)

@@ -12,7 +12,7 @@ import torch
 from isoglot.model import Encoder, EncoderLike, make_batch
 from isoglot.model.hf.hooked import HookedEncoder
 from isoglot.steer import LanguageMeans, ShiftOptions, TokenSets, TranslationOptions, shift, translate_tokens
-from isoglot.steer import shifted_pass as decode
+from isoglot.steer import shifted_decoding as decode
 from isoglot.vocab import train_vocabulary
 from tests.errors import raises
 

@@ -8,7 +8,7 @@ import pytest
 
 from isoglot.languages.builtin import annotated_sentences, inference_examples, topic_examples
 from isoglot.languages.twins import unshift
-from isoglot.transfer.scoring.spans import spans
+from isoglot.transfer.scoring.metrics import spans
 from tests.errors import raises
 
 

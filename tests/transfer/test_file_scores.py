@@ -11,7 +11,7 @@ from seqeval.metrics import f1_score  # type: ignore[import-untyped]
 from isoglot.core.errors import InputError
 from isoglot.text.formats.conll import write_tagged
 from isoglot.transfer import find_task
-from isoglot.transfer.scoring.file_scores import score_files
+from isoglot.transfer.scoring.evaluation import score_files
 from tests.errors import raises
 
 GOLD = """\

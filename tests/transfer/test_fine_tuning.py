@@ -20,8 +20,8 @@ from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, TuneConfig, Tuned, evaluate, find_task, fine_tune, load_tuned
 from isoglot.transfer.scoring.evaluation import select
 from isoglot.transfer.tasks.task import Passage, Tagged
+from isoglot.transfer.tuning.config import layer_numbers, trained_parameters
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer
-from isoglot.transfer.tuning.tunable import layer_numbers, tunable
 from isoglot.transfer.tuning.tuned_folder import check_begun, save_tuned
 from tests.errors import raises
 
@@ -112,7 +112,7 @@ def test_frozen_is_frozen(plan, settings, layers, nano, tagging):
     changed = moved(before, weights(tuned.encoder))
     assert {numbers[name] for name in changed} == layers
     assert not any(set(name.split(".")) & {"en", "en-x-shift", "zh"} for name in changed)
-    reached = {name for name in tunable(encoder, tuned.config.tune, tuned.config.freeze) if "positions" not in name}
+    reached = {name for name in trained_parameters(encoder, tuned.config) if "positions" not in name}
     assert reached <= changed
 
 

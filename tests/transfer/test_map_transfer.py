@@ -20,7 +20,7 @@ from isoglot.model.protocol import EncoderLike, batch_of_ids, make_batch
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.transfer import Data, find_task
 from isoglot.transfer.map_protocol import MapTransfer, MapTransferConfig, Models, ModelsAndArm, lines_of, map_transfer
-from isoglot.transfer.stacked_encoder import Below, Continued, FrozenStates, new_config
+from isoglot.transfer.stacked_encoder import FrozenStates, LowerLayers, StackedEncoder, new_config
 from isoglot.transfer.tasks.task import TaskRow
 from tests.errors import raises
 
@@ -201,7 +201,7 @@ def test_frozen_is_frozen(nano, examples):
 
 def test_new_layers_learn_and_what_is_below_has_no_gradient(nano):
     english = nano()
-    new = Continued(Below(FrozenStates(english, "en")), layers=3, dropout=0.0)
+    new = StackedEncoder(LowerLayers(FrozenStates(english, "en")), layers=3, dropout=0.0)
     batch = make_batch(english.vocabulary, ["The cat sleeps .", "It rains ."], "en")
     states = new.layers(batch, "en")
     assert len(states) == 4
@@ -228,7 +228,7 @@ def test_new_layers_are_like_those_below(preset, nano_encoder, vocabulary):
         english.config.positions,
         english.config.mlp,
     )
-    new = Continued(Below(FrozenStates(english, "en")), layers=1).eval()
+    new = StackedEncoder(LowerLayers(FrozenStates(english, "en")), layers=1).eval()
     with torch.no_grad():
         for parameter in new.parameters():
             parameter.normal_(generator=torch.Generator().manual_seed(0))
@@ -280,7 +280,7 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
     with torch.no_grad():
         expected = english.layers(batch, "en")
     for layer in (0, 2):
-        held.climb(layer)
+        held.advance_to(layer)
         known = make_batch(english.vocabulary, texts[:2], "en")
         for some in (known, batch):
             wanted = expected[layer][: len(some), : some.ids_BT.shape[1]]
@@ -289,7 +289,7 @@ def test_states_are_those_of_the_encoder_in_every_layer(kind, memory, encoders, 
         filled = batch_of_ids(english.vocabulary, [rows[1].ids_N[1:-1].tolist(), []])
         assert bool(held.of(filled)[1, :2].any())
     with raises("config.unknown-layer", 2, 1):
-        held.climb(1)
+        held.advance_to(1)
 
 
 def test_the_encoder_reads_every_row_once(planted, examples, monkeypatch):
@@ -322,13 +322,13 @@ def test_done_layers_are_not_run_again(planted, examples, tmp_path: Path, monkey
     with raises("config.run-exists"):
         run("ner", planted, examples, "epochs=1", out=tmp_path, layers=[0, 2])
     cut: list[int] = []
-    original = Continued.__init__
+    original = StackedEncoder.__init__
 
     def noted(self, below, **more):
         cut.append(below.states.layer)
         original(self, below, **more)
 
-    monkeypatch.setattr(Continued, "__init__", noted)
+    monkeypatch.setattr(StackedEncoder, "__init__", noted)
     again = run("ner", planted, examples, "epochs=1", out=tmp_path, layers=[0, 2], resume=True)
     assert (cut, again.facts()) == ([], first.facts())
     more = run("ner", planted, examples, "epochs=1", out=tmp_path, resume=True, seeds=2)

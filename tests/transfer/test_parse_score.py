@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoglot.text.formats.conll import Tree, TreeWord, read_conllu
-from isoglot.transfer.scoring.attachment import parse_score, tree_score
+from isoglot.transfer.scoring.metrics import parse_score, tree_score
 from tests.errors import raises
 
 # "Du sel, elle mange.": a multiword token, an empty node, a subtype, punctuation.

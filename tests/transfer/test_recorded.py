@@ -15,7 +15,7 @@ from isoglot.core.config import build_config
 from isoglot.core.progress import SILENT
 from isoglot.transfer import TuneConfig, find_task
 from isoglot.transfer.tuning.batches import Shape
-from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
+from isoglot.transfer.tuning.cuda_graphs import Shapes, StepGraphs
 from isoglot.transfer.tuning.fine_tuning import TaskTrainer, set_seed
 from tests.errors import raises
 
@@ -60,7 +60,7 @@ def test_few_shapes_have_the_same_losses(name, extra, nano):
 
 
 def test_nothing_is_recorded_without_a_gpu(nano):
-    assert trainer(nano(), "pos").recorder is None
+    assert trainer(nano(), "pos").graphs is None
 
 
 def test_chance_begins_anew():
@@ -104,21 +104,21 @@ def test_what_is_played_back_lies_in_the_same_places(without_gpu):
         loss.backward()
         return loss.detach()
 
-    recorder, shape = Recorder([weight, unreached], torch.device("cpu")), Shape(2, 8, 8)
+    graphs, shape = StepGraphs([weight, unreached], torch.device("cpu")), Shape(2, 8, 8)
 
     def step(rows: list[int]) -> tuple[float, float, torch.Tensor]:
         weight.grad = None
-        loss = recorder(backward, torch.tensor(rows), "en", shape)
+        loss = graphs(backward, torch.tensor(rows), "en", shape)
         assert weight.grad is not None
         assert unreached.grad is None
         return float(loss), float(weight.grad), weight.grad
 
     assert step([1, 2])[:2] == (6.0, 3.0)  # plainly
     assert called == [[1, 2]]
-    held = recorder.gradients[0]
+    held = graphs.gradients[0]
 
     def again() -> None:
-        recording = recorder.recordings["en", shape]
+        recording = graphs.captured["en", shape]
         assert recording is not None
         assert held is not None
         if len(called) == 2:  # just recorded, from gradients of the step before
@@ -133,8 +133,8 @@ def test_what_is_played_back_lies_in_the_same_places(without_gpu):
         assert (loss, gradient) == expected
         assert place is held
     assert called[1:] == [[3, 4], [3, 4], [5, 6]]  # recorded once, played twice
-    one = recorder(backward, torch.tensor([1, 1]), "en", shape)
-    recorder(backward, torch.tensor([9, 9]), "en", shape)
+    one = graphs(backward, torch.tensor([1, 1]), "en", shape)
+    graphs(backward, torch.tensor([9, 9]), "en", shape)
     assert float(one) == 4.0
 
 
@@ -147,8 +147,8 @@ def test_languages_share_the_gradients_of_what_they_share(without_gpu):
         loss.backward()
         return loss.detach()
 
-    recorder, shape, parameters = (
-        Recorder([shared, own, other], torch.device("cpu")),
+    graphs, shape, parameters = (
+        StepGraphs([shared, own, other], torch.device("cpu")),
         Shape(1, 8, 8),
         (shared, own, other),
     )
@@ -157,17 +157,17 @@ def test_languages_share_the_gradients_of_what_they_share(without_gpu):
         for language in ("en", "de"):
             for parameter in parameters:
                 parameter.grad = None
-            recorder(backward, torch.tensor([3.0]), language, shape)
+            graphs(backward, torch.tensor([3.0]), language, shape)
             reached = [parameter.grad is not None for parameter in parameters]
             assert reached == [True, language == "en", language == "de"]
             assert shared.grad is not None
             assert float(shared.grad) == 3.0
-    assert shared.grad is recorder.gradients[0]
+    assert shared.grad is graphs.gradients[0]
 
 
 def test_what_cannot_be_recorded_says_so(without_gpu):
     weight = torch.nn.Parameter(torch.ones(1))
-    recorder, shape, called = Recorder([weight], torch.device("cpu")), Shape(1, 8, 8), []
+    graphs, shape, called = StepGraphs([weight], torch.device("cpu")), Shape(1, 8, 8), []
 
     def backward(rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
         called.append(1)
@@ -177,13 +177,13 @@ def test_what_cannot_be_recorded_says_so(without_gpu):
         loss.backward()
         return loss.detach()
 
-    recorder(backward, torch.tensor([3.0]), "en", shape)
+    graphs(backward, torch.tensor([3.0]), "en", shape)
     with raises("config.not-supported"):
-        recorder(backward, torch.tensor([3.0]), "en", shape)
+        graphs(backward, torch.tensor([3.0]), "en", shape)
 
 
 def test_nothing_keeps_a_finished_run(nano):
-    """An encoder, its optimizer and a GPU's recordings are freed at once and not when chance has it."""
+    """An encoder, its optimizer and a GPU's captured steps are freed at once and not when chance has it."""
     found = trainer(nano(), "pos", "epochs=1")
     found.train(SILENT)
     found.finish()
@@ -243,9 +243,9 @@ def test_a_recorded_run_has_the_same_losses(name, extra, nano):
     given = [*extra, "precision=float32", "epochs=4"]
     recorded, plain = trainer(encoder, name, *given), trainer(encoder, name, *given, "cuda_graphs=off")
     assert losses(recorded) == pytest.approx(losses(plain), rel=1e-3)
-    assert recorded.recorder is not None
-    assert all(recorded.recorder.recordings.values())
-    assert plain.recorder is None
+    assert recorded.graphs is not None
+    assert all(recorded.graphs.captured.values())
+    assert plain.graphs is None
 
 
 @on_gpu

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.text.formats.conll import EmptyNode, MultiwordToken, Tree, TreeWord, read_conllu, write_conllu
-from isoglot.transfer.scoring.attachment import tree_score
-from isoglot.transfer.scoring.spans import repaired, span_score, spans
+from isoglot.transfer.scoring.metrics import repaired, span_score, spans, tree_score
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-a-b", "I-a-b"]
 pairs = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoglot.transfer.scoring.spans import EntitySpan, SpanCounts, repaired, span_score, spans
+from isoglot.transfer.scoring.metrics import EntitySpan, SpanCounts, repaired, span_score, spans
 from tests.errors import raises
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isoglot.transfer.tasks.tagging import Entities, PartOfSpeech
 from isoglot.transfer.tasks.task import Data, Labels, Parsed, Passage, Tagged, find_task, known_tasks
+from isoglot.transfer.tasks.word_tasks import Entities, PartOfSpeech
 from isoglot.vocab.word_reader import Reader, written
 from tests.errors import raises
 

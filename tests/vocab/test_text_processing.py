@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from isoglot.languages import documents
 from isoglot.languages.sentence import written_words
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import RowMaker
 from isoglot.text.cleaning.clean import CleanConfig, clean_files, clean_line
 from isoglot.text.cleaning.processing import Segmentation, TextProcessing, check_as_written
 from isoglot.text.cleaning.segmentation import LineSegmenter, Words, split_words
 from isoglot.text.stream import rewrite
-from isoglot.transfer.tasks.tagging import Entities
 from isoglot.transfer.tasks.task import Labels, Tagged
+from isoglot.transfer.tasks.word_tasks import Entities
 from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 from isoglot.vocab.word_reader import Reader, usual_blanks
 from tests.errors import raises

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from isoglot.align.maps.closed_form import Ridge as Ridge
     from isoglot.align.maps.config import AlignConfig as AlignConfig
     from isoglot.align.maps.config import make_map as make_map
+    from isoglot.align.maps.csls_maps import RCSLS as RCSLS
+    from isoglot.align.maps.csls_maps import Refinement as Refinement
+    from isoglot.align.maps.csls_maps import SelfLearning as SelfLearning
     from isoglot.align.maps.estimator import Estimator as Estimator
     from isoglot.align.maps.estimator import NotFittedError as NotFittedError
     from isoglot.align.maps.estimator import PairMap as PairMap
     from isoglot.align.maps.estimator import Step as Step
     from isoglot.align.maps.estimator import load_map as load_map
     from isoglot.align.maps.generalized_procrustes import GeneralizedProcrustes as GeneralizedProcrustes
-    from isoglot.align.maps.normalization import Center as Center
-    from isoglot.align.maps.normalization import IterativeNormalization as IterativeNormalization
-    from isoglot.align.maps.normalization import UnitLength as UnitLength
-    from isoglot.align.maps.normalization import Whiten as Whiten
-    from isoglot.align.maps.pipeline import Steps as Steps
-    from isoglot.align.maps.rcsls import RCSLS as RCSLS
-    from isoglot.align.maps.self_learning import Refinement as Refinement
-    from isoglot.align.maps.self_learning import SelfLearning as SelfLearning
+    from isoglot.align.maps.steps import Center as Center
+    from isoglot.align.maps.steps import IterativeNormalization as IterativeNormalization
+    from isoglot.align.maps.steps import Steps as Steps
+    from isoglot.align.maps.steps import UnitLength as UnitLength
+    from isoglot.align.maps.steps import Whiten as Whiten
     from isoglot.align.maps.unsupervised import MiniVec2Vec as MiniVec2Vec
     from isoglot.align.maps.unsupervised import Vecmap as Vecmap
     from isoglot.align.new_rows import AlignedRows as AlignedRows
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from isoglot.align.words.encoder_links import EncoderLinksConfig as EncoderLinksConfig
     from isoglot.align.words.induced_dictionary import InducedConfig as InducedConfig
     from isoglot.align.words.induced_dictionary import induce_dictionary as induce_dictionary
-    from isoglot.align.words.link_scores import LinkScores as LinkScores
-    from isoglot.align.words.link_scores import score_links as score_links
     from isoglot.align.words.linking import BitextSource as BitextSource
     from isoglot.align.words.linking import bitext_dictionaries as bitext_dictionaries
     from isoglot.align.words.linking import link_bitext as link_bitext
-    from isoglot.align.words.symmetrization import symmetrise as symmetrise
-    from isoglot.align.words.symmetrization import symmetrize as symmetrize
+    from isoglot.align.words.links import LinkScores as LinkScores
+    from isoglot.align.words.links import score_links as score_links
+    from isoglot.align.words.links import symmetrise as symmetrise
+    from isoglot.align.words.links import symmetrize as symmetrize
     from isoglot.align.words.word_aligner import WordAligner as WordAligner
     from isoglot.align.words.word_aligner import load_aligner as load_aligner
     from isoglot.align.words.word_aligner import train_aligner as train_aligner

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from isoglot.align.maps.estimator import FILE, PairMap
+from isoglot.align.maps.estimator import FILE
 from isoglot.core.artifact import read_sealed, write_sealed
 from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import check_file, file_hash, inside, write_text
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from isoglot.align.maps.config import AlignConfig
+    from isoglot.align.maps.estimator import PairMap
     from isoglot.align.maps.unsupervised import Convergence
     from isoglot.retrieve.evaluation import MethodScores, RetrievalScores
     from isoglot.text.provenance import Provenance
@@ -77,9 +78,8 @@ def check_end(mapping: PairMap, side: MapSide, header: Mapping[str, Any], layer:
     remedy = f"use vectors of that {wrong}, or a map fitted on these"
     if _difference(ends[other], found) is None:
         remedy = f"use them as its {other}"
-    raise ConfigError(
-        f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}", remedy, "other-encoder"
-    )
+    problem = f"the map's {side} has {wrong} {wanted}, the vectors have {wrong} {given}"
+    raise ConfigError(problem, remedy, "other-encoder")
 
 
 def _ends(mapping: PairMap) -> dict[MapSide, MapEndpoint]:

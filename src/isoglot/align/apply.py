@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoglot.align.alignment import METRICS, MapSide, by_target_layer, check_end, map_files
 from isoglot.align.maps.estimator import PairMap, load_map
-from isoglot.align.maps.normalization import IterativeNormalization, UnitLength
-from isoglot.align.maps.pipeline import Steps
+from isoglot.align.maps.steps import IterativeNormalization, Steps, UnitLength
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.represent import Representations
-from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors, write_vectors
+from isoglot.text.formats.word_vectors import is_vec, read_vectors, write_vectors
 from isoglot.text.provenance import Provenance, merged, provenance_of
 
 if TYPE_CHECKING:
@@ -70,23 +69,6 @@ def _files(path: Path) -> dict[int | None, Path]:
     return map_files(path)
 
 
-def apply_to_vectors(
-    maps: dict[int | None, PairMap], vectors: Vectors, *, side: MapSide = "source", into: Into = "common"
-) -> Vectors:
-    """Map word vectors by a single map.
-
-    Raises:
-        ConfigError: There are several maps, or side and space do not fit.
-        InputError: The vectors have another width.
-    """
-    if len(maps) != 1:
-        raise ConfigError(
-            f"{len(maps)} maps for one table of vectors", "choose the map of one layer", "conflicting-options"
-        )
-    (mapping,) = maps.values()
-    return Vectors(vectors.words, mapped(mapping, vectors.matrix_ND, side, into))
-
-
 def apply_to_layers(
     maps: dict[int | None, PairMap],
     found: Representations,
@@ -119,11 +101,8 @@ def apply_to_layers(
     else:
         chosen = {each: mapping for each, mapping in maps.items() if each is not None and each in found}
         if not chosen:
-            raise ConfigError(
-                f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}",
-                "choose one layer, or encode those of the maps",
-                "unknown-layer",
-            )
+            problem = f"maps of layers {_listed(maps)} for vectors of layers {_listed(found.layers)}"
+            raise ConfigError(problem, "choose one layer, or encode those of the maps", "unknown-layer")
     for each, mapping in chosen.items():
         check_end(mapping, side, found.header, each if layer is None else None)
     arrays = {each: mapped(mapping, found[each], side, into) for each, mapping in chosen.items()}
@@ -171,10 +150,14 @@ def apply_to_file(
         raise ConfigError(f"word vectors for {shown(str(out))}", "end it in .vec too", "malformed-option")
     if layer is not None:
         raise ConfigError(f"layer {layer} of a .vec, which has no layers", "name none", "conflicting-options")
-    table = apply_to_vectors(maps, read_vectors(vectors), side=side, into=into)
+    if len(maps) != 1:
+        problem = f"{len(maps)} maps for one table of vectors"
+        raise ConfigError(problem, "choose the map of one layer", "conflicting-options")
+    table = read_vectors(vectors)
+    (rows_NE,) = (mapped(mapping, table.matrix_ND, side, into) for mapping in maps.values())
     origin = merged([provenance_of(vectors), maps_provenance(maps.values())])
-    write_vectors(out, table.words, table.matrix_ND, provenance=origin)
-    return {"rows": len(table), "hidden_size": table.matrix_ND.shape[1], "layers": [], "left_out": [], **facts}
+    write_vectors(out, table.words, rows_NE, provenance=origin)
+    return {"rows": len(table), "hidden_size": rows_NE.shape[1], "layers": [], "left_out": [], **facts}
 
 
 def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: VectorSet) -> tuple[VectorSet, VectorSet]:
@@ -198,9 +181,8 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
         mapping = maps.get(layer, only)
         if mapping is None:
             where = source.name if layer is None else f"layer {layer} of {source.name}"
-            raise ConfigError(
-                f"there is no map for {where}", "choose layers that have maps, or one layer and its map", "missing-data"
-            )
+            problem = f"there is no map for {where}"
+            raise ConfigError(problem, "choose layers that have maps, or one layer and its map", "missing-data")
         check_end(mapping, "source", source.header, layer)
         check_end(mapping, "target", target.header, other)
         for side, matrix_ND, width in (
@@ -208,11 +190,8 @@ def map_sides(maps: Mapping[int | None, PairMap], source: VectorSet, target: Vec
             (target, their[other], mapping.widths_[1]),
         ):
             if matrix_ND.shape[1] != width:
-                raise ConfigError(
-                    f"the map has {width} columns and {side.name} {matrix_ND.shape[1]}",
-                    "use the vectors the map was fitted on",
-                    "other-size",
-                )
+                problem = f"the map has {width} columns and {side.name} {matrix_ND.shape[1]}"
+                raise ConfigError(problem, "use the vectors the map was fitted on", "other-size")
         own[layer] = mapping.transform(own[layer])
         their[other] = mapping.transform_target(their[other])
     return replace(source, layers=own), replace(target, layers=their)
@@ -226,9 +205,8 @@ def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into
     """
     if side == "target":
         if into == "target":
-            raise ConfigError(
-                "rows of the target are in the target's space already", "map them into common", "not-supported"
-            )
+            problem = "rows of the target are in the target's space already"
+            raise ConfigError(problem, "map them into common", "not-supported")
         return mapping.transform_target(rows_ND)
     return mapping.to_target(rows_ND) if into == "target" else mapping.transform(rows_ND)
 
@@ -236,12 +214,8 @@ def mapped(mapping: PairMap, rows_ND: np.ndarray, side: MapSide = "source", into
 def _pair_map(path: Path) -> PairMap:
     found = load_map(path)
     if not isinstance(found, PairMap):
-        raise InputError(
-            f"a {type(found).__name__} instead of a map between two spaces",
-            "choose one written by isoglot align",
-            "unknown-format",
-            file=path,
-        )
+        problem = f"a {type(found).__name__} instead of a map between two spaces"
+        raise InputError(problem, "choose one written by isoglot align", "unknown-format", file=path)
     return found
 
 

@@ -75,7 +75,7 @@ def align_embeddings(
         progress: Progress of the fit.
 
     Returns:
-        The map, the scores of every method, and what they were checked against.
+        The map, its scores, the coverage of the dictionaries and the result of the leak check.
 
     >>> import numpy as np
     >>> from isoglot.text.formats.dictionary import Entry
@@ -229,11 +229,8 @@ def _table(table: EncoderLike | Vectors, language: str, asked: Sequence[str], on
     found = table if only is None else table.only(set(only))
     if not found.words:
         many = f"{len(table):,} {language} words with vectors"
-        raise InputError(
-            f"none of the {many} is among the {len(only or ()):,} requested words",
-            "check language and case",
-            "no-match",
-        )
+        problem = f"none of the {many} is among the {len(only or ()):,} requested words"
+        raise InputError(problem, "check language and case", "no-match")
     return found
 
 
@@ -260,12 +257,11 @@ def dictionary_pairs(entries: Iterable[Entry], source_words: Sequence[str], targ
     pairs = [(source[e.source], target[e.target]) for e in entries if e.source in source and e.target in target]
     if not pairs:
         words = {e.source for e in entries}, {e.target for e in entries}
-        raise InputError(
+        problem = (
             f"no entry of {len(entries)} has both words among the vectors: {len(words[0] & source.keys())} of "
-            f"{len(words[0])} source words and {len(words[1] & target.keys())} of {len(words[1])} target words found",
-            "check the languages, their order and the case of the words",
-            "no-match",
+            f"{len(words[0])} source words and {len(words[1] & target.keys())} of {len(words[1])} target words found"
         )
+        raise InputError(problem, "check the languages, their order and the case of the words", "no-match")
     return np.array(list(dict.fromkeys(pairs)), dtype=np.int64)
 
 
@@ -312,11 +308,8 @@ def _shared(source_words: Sequence[str], target_words: Sequence[str], what: str)
     source, target = _places(source_words), _places(target_words)
     pairs = [(row, target[word]) for word, row in source.items() if word and word in target]
     if not pairs:
-        raise InputError(
-            f"none of {len(source_words)} source {what} is among the {len(target_words)} target words",
-            "give a dictionary",
-            "no-match",
-        )
+        problem = f"none of {len(source_words)} source {what} is among the {len(target_words)} target words"
+        raise InputError(problem, "give a dictionary", "no-match")
     return np.array(pairs, dtype=np.int64)
 
 
@@ -349,9 +342,8 @@ class WordSplit:
         self.leaked: dict[str, int] = {}
         for name, entries in (("dictionary", self.train), ("test dictionary", self.test)):
             if entries is not None and not entries:
-                raise InputError(
-                    f"the {name} has no entries", "write one entry per line: source, space, target", "empty"
-                )
+                problem = f"the {name} has no entries"
+                raise InputError(problem, "write one entry per line: source, space, target", "empty")
         if self.test is not None:
             if config.leave_out_known:
                 self.test, self.leaked["left_out_known"] = without_known(self.test, seen)
@@ -403,7 +395,6 @@ class WordSplit:
         try:
             gold, coverage = match_dictionary(entries, source_words, target_words)
         except InputError as error:
-            raise InputError(
-                error.problem.replace("the dictionary", f"the {name}"), error.remedy, code=error.code
-            ) from None
+            problem = error.problem.replace("the dictionary", f"the {name}")
+            raise InputError(problem, error.remedy, code=error.code) from None
         return gold, asdict(coverage)

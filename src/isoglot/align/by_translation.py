@@ -7,6 +7,7 @@ Shape legend: ``N`` sentence pairs, ``P`` pairs of words.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -224,19 +225,13 @@ def _linked_sentences(
         InputError: There are none.
     """
     learn = [row for row in learn_N.tolist() if counts[row]]
-    ask = _enough([row for row in ask_N.tolist() if counts[row]], counts, config)
+    # Whole sentences, drawn at random, until there are enough pairs to score on: no others are encoded.
+    linked = [row for row in ask_N.tolist() if counts[row]]
+    drawn = [linked[place] for place in random_stream(config.seed, "alignment test").permutation(len(linked))]
+    before = accumulate((counts[row] for row in drawn), initial=0)
+    ask = sorted(row for row, earlier in zip(drawn, before, strict=False) if earlier < config.test_limit)
     for name, rows in (("to learn from", learn), ("to score on", ask)):
         if not rows:
-            raise InputError(
-                f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}",
-                "check the links, or give more sentences",
-                "no-match",
-            )
+            problem = f"no sentence {name} has a {'one-to-one link' if links == 'one' else 'link'}"
+            raise InputError(problem, "check the links, or give more sentences", "no-match")
     return learn, ask
-
-
-def _enough(rows: list[int], links: Sequence[int], config: AlignConfig) -> list[int]:
-    """Whole sentences, drawn at random, until there are enough pairs to score on: no others are encoded."""
-    drawn = [rows[place] for place in random_stream(config.seed, "alignment test").permutation(len(rows))]
-    before = np.cumsum([links[row] for row in drawn]) - [links[row] for row in drawn] if drawn else np.empty(0)
-    return sorted(row for row, count in zip(drawn, before, strict=True) if count < config.test_limit)

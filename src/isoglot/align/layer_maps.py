@@ -53,9 +53,8 @@ def held_out(groups_N: np.ndarray, share: float, *, seed: int, eligible_N: np.nd
         free[group_N[~eligible_N]] = False
     if len(names) < 2 or not free.any():
         why = "all are known to training" if len(names) >= 2 else "at least two groups are needed"
-        raise InputError(
-            f"none of {len(groups_N)} pairs can be held out: {why}", "give more pairs, or a separate test", "too-few"
-        )
+        problem = f"none of {len(groups_N)} pairs can be held out: {why}"
+        raise InputError(problem, "give more pairs, or a separate test", "too-few")
     order = random_stream(seed, "alignment split").permutation(np.flatnonzero(free))
     before = np.cumsum(sizes[order]) - sizes[order]
     chosen = order[before < share * len(groups_N)]
@@ -124,11 +123,8 @@ def check_dimensions(config: AlignConfig, source: int, target: int) -> None:
     """
     make_map(config)
     if source != target and config.method not in ("least-squares", "ridge", "cca"):
-        raise ConfigError(
-            f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number",
-            remedy="choose the method ridge, least-squares or cca",
-            code="config.other-size",
-        )
+        problem = f"the source has {source} dimensions, the target {target}, and {config.method} needs the same number"
+        raise ConfigError(problem, "choose the method ridge, least-squares or cca", "other-size")
 
 
 Fitted = Literal["all", "train"]
@@ -164,14 +160,14 @@ def align_layers(
         ConfigError: The map has no such option.
         InputError: The rows of a layer are invalid; the message has the layer.
     """
-    place = device if device is not None and device.type == "cuda" else None
+    gpu = device if device is not None and device.type == "cuda" else None
     test_P2 = limited(test_P2, config.test_limit, seed=config.seed)
     found = []
     outer, inner = (SILENT, progress) if config.method in _IN_ROUNDS else (progress, SILENT)
     with outer.task("align", total=total, unit="layers") as task:
         for rows in layers:
             try:
-                mapping, before, after = _align(rows, train_P2, test_P2, config, fitted, alike, place, inner)
+                mapping, before, after = _align(rows, train_P2, test_P2, config, fitted, alike, gpu, inner)
             except InputError as error:
                 name = "the embeddings" if rows.layer is None else f"layer {rows.layer}"
                 raise error.prefixed(name) from error
@@ -245,35 +241,35 @@ def _align(
     config: AlignConfig,
     fitted: Fitted,
     alike: SpelledAlike | None,
-    place: torch.device | None,
+    gpu: torch.device | None,
     progress: Progress,
 ) -> tuple[PairMap, RetrievalScores | None, RetrievalScores]:
     """Map of one layer, and retrieval scores before and after it."""
     if fitted == "all":
-        X, Y = asked, answers = [_taken(side, slice(None), place) for side in rows[2:]]
+        X, Y = asked, answers = [_selected_rows(side, slice(None), gpu) for side in rows[2:]]
         pairs, gold = train_P2, test_P2
     else:
-        (X, Y), pairs = _rows_of(rows, train_P2, place)
+        (X, Y), pairs = _rows_of(rows, train_P2, gpu)
         if config.disjoint and config.method in UNSUPERVISED:
             X, Y = X[: len(X) // 2], Y[len(Y) // 2 :]
-        (asked, answers), gold = _rows_of(rows, test_P2, place)
+        (asked, answers), gold = _rows_of(rows, test_P2, gpu)
     mapping = make_map(config).fit(X, Y, pairs=pairs, progress=progress)
     before = _score(asked, answers, gold, config, alike) if X.shape[1] == Y.shape[1] else None
     after = _score(mapping.transform(asked), mapping.transform_target(answers), gold, config, alike)
     return mapping, before, after
 
 
-def _rows_of(rows: LayerRows, pairs_P2: np.ndarray, place: torch.device | None) -> tuple[list[Any], np.ndarray]:
+def _rows_of(rows: LayerRows, pairs_P2: np.ndarray, gpu: torch.device | None) -> tuple[list[Any], np.ndarray]:
     """Rows of the pairs only, and the pairs as positions among these."""
     sides = [np.unique(pairs_P2[:, side], return_inverse=True) for side in (0, 1)]
-    kept = [_taken(side, which, place) for side, (which, _) in zip(rows[2:], sides, strict=True)]
+    kept = [_selected_rows(side, which, gpu) for side, (which, _) in zip(rows[2:], sides, strict=True)]
     return kept, np.stack([inner for _, inner in sides], axis=1)
 
 
-def _taken(rows_ND: np.ndarray, which: np.ndarray | slice, place: torch.device | None) -> Any:  # noqa: ANN401
+def _selected_rows(rows_ND: np.ndarray, which: np.ndarray | slice, gpu: torch.device | None) -> Any:  # noqa: ANN401
     """Some rows, as an array or as a tensor on a device."""
     taken = np.asarray(rows_ND[which])
-    return taken if place is None else torch.from_numpy(taken).to(place)
+    return taken if gpu is None else torch.from_numpy(taken).to(gpu)
 
 
 def _score(

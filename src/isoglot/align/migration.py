@@ -24,7 +24,7 @@ import torch
 from pydantic import Field
 
 from isoglot.align.maps.closed_form import PairMoments, Ridge, rotation
-from isoglot.align.maps.self_learning import top
+from isoglot.align.maps.csls_maps import top
 from isoglot.core.arrays import ArrayLike, take_same_rows
 from isoglot.core.artifact import load_arrays, save_arrays
 from isoglot.core.config import Config

@@ -2,8 +2,8 @@
 
 Static vectors (GloVe) of the new language are trained on its own text. Subwords that the encoder knows already have a
 vector in both spaces; a ridge regression on them maps the vectors of the others into the encoder's table. The penalty
-is chosen by cross-validation. Where the known subwords tell nothing about each other, the map is dropped and the rows
-are the mean of the table.
+is chosen by cross-validation. If the map explains no variance of held-out subwords, it is not used, and the rows are
+the mean of the table.
 
 Reference: Artetxe et al. 2020, "On the cross-lingual transferability of monolingual representations"; Minixhofer et al.
 2022, "WECHSEL: Effective initialization of subword embeddings".
@@ -128,5 +128,5 @@ def aligned_rows(
     """
     config = GLOVE.model_copy(update={"seed": seed})
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)
-    assert learned is not None  # noqa: S101 - it was not told to stop
+    assert learned is not None  # noqa: S101 - no stop_after is given
     return AlignedRows(learned.table.weight, learned.table.known, seed, noise)

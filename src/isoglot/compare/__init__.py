@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from isoglot.compare.measures.cka import cka as cka
     from isoglot.compare.measures.cka import paper_cka as paper_cka
     from isoglot.compare.measures.cka import rbf_cka as rbf_cka
-    from isoglot.compare.measures.declaration import INVARIANCES as INVARIANCES
-    from isoglot.compare.measures.declaration import SYMBOLS as SYMBOLS
-    from isoglot.compare.measures.declaration import Invariance as Invariance
-    from isoglot.compare.measures.declaration import Measure as Measure
     from isoglot.compare.measures.distances import distance_correlation as distance_correlation
     from isoglot.compare.measures.distances import gromov_wasserstein as gromov_wasserstein
     from isoglot.compare.measures.distances import procrustes_distance as procrustes_distance
+    from isoglot.compare.measures.measure import INVARIANCES as INVARIANCES
+    from isoglot.compare.measures.measure import SYMBOLS as SYMBOLS
+    from isoglot.compare.measures.measure import Invariance as Invariance
+    from isoglot.compare.measures.measure import Measure as Measure
+    from isoglot.compare.measures.measure import without_top as without_top
     from isoglot.compare.measures.neighbors import mutual_knn as mutual_knn
     from isoglot.compare.measures.neighbors import spectral_similarity as spectral_similarity
-    from isoglot.compare.measures.paired_rows import without_top as without_top
     from isoglot.compare.measures.registry import MEASURES as MEASURES
     from isoglot.compare.measures.registry import Score as Score
     from isoglot.compare.measures.registry import compute as compute

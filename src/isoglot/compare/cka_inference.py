@@ -30,16 +30,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from isoglot.compare.measures.cka import FORMS, Form, check_form, kernel_product, u_centered
-from isoglot.compare.measures.paired_rows import (
-    FEWEST_ROWS,
-    centered,
-    centered_pair,
-    paired,
-    refuse_vanished,
-    unit_norm,
-)
-from isoglot.core.errors import ConfigError, check_range
+from isoglot.compare.measures.cka import FORMS, Form, kernel_product, u_centered
+from isoglot.compare.measures.measure import FEWEST_ROWS, centered, centered_pair, paired, refuse_vanished, unit_norm
+from isoglot.core.errors import ConfigError, check_name, check_range
 from isoglot.core.rng import random_stream
 
 if TYPE_CHECKING:
@@ -140,7 +133,7 @@ def judge(
         ConfigError: An option is out of range.
         InputError: The rows are invalid.
     """
-    check_form(form)
+    check_name("form of CKA", form, FORMS)
     check_range("rows", rows, FEWEST_ROWS, MOST_ROWS)
     check_range("draws", draws, FEWEST_DRAWS)
     if not 0 < level < 1:

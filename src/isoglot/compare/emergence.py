@@ -191,7 +191,10 @@ def trace_emergence(
     run = Path(run).expanduser()
     encoder = open_run(run).to(choose_device(device))
     kept = Checkpoints(run)
-    steps = checkpoint_steps(run)
+    names = [path.name.removeprefix("step-") for path in kept.folder.glob("step-*")]
+    steps = sorted(int(name) for name in names if name.isdecimal())
+    if not steps:
+        raise StorageError("the run has no checkpoints", f"train with {KEEP_ALL}", "unfinished", file=run)
     moments = []
     with progress.task("emergence", total=len(steps), unit="checkpoints") as task:
         for step in steps:
@@ -211,19 +214,6 @@ def trace_emergence(
     )
 
 
-def checkpoint_steps(run: Path) -> list[int]:
-    """Steps of a run that have checkpoints, in order.
-
-    Raises:
-        StorageError: There are none.
-    """
-    names = [path.name.removeprefix("step-") for path in Checkpoints(run).folder.glob("step-*")]
-    steps = sorted(int(name) for name in names if name.isdecimal())
-    if not steps:
-        raise StorageError("the run has no checkpoints", f"train with {KEEP_ALL}", "unfinished", file=run)
-    return steps
-
-
 def open_run(run: str | Path) -> Encoder:
     """Encoder of a training run, finished or not, into which the weights of its checkpoints fit.
 
@@ -237,6 +227,5 @@ def open_run(run: str | Path) -> Encoder:
     for folder in (run / LAST, run / BEST):
         if (folder / INDEX).exists():
             return open_encoder(folder)
-    raise StorageError(
-        "the run has written no encoder yet", "wait for its first evaluation, or for its end", "unfinished", file=run
-    )
+    problem = "the run has written no encoder yet"
+    raise StorageError(problem, "wait for its first evaluation, or for its end", "unfinished", file=run)

@@ -18,7 +18,7 @@ import torch
 from isoglot.align.layer_maps import layer_pairs
 from isoglot.compare.cka_inference import groups_of, half_width, judge
 from isoglot.compare.layer_grid import CKAGrid, layer_cka, stream_layer_cka
-from isoglot.compare.measures.paired_rows import paired, without_top
+from isoglot.compare.measures.measure import paired, without_top
 from isoglot.compare.measures.registry import MEASURES, Score, compute, find_measure
 from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for
 from isoglot.core.display import Displayed
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.compare.measures.cka import Form
-    from isoglot.compare.measures.declaration import Measure
+    from isoglot.compare.measures.measure import Measure
     from isoglot.model import EncoderLike
     from isoglot.represent.extraction import Pool
     from isoglot.represent.layer_pass import Layers
@@ -349,8 +349,8 @@ def judge_measure(name: str, X_ND: np.ndarray, Y_NE: np.ndarray, *, draws: int, 
     """
     measure = find_measure(name)
     count = len(X_ND)
-    chance = random_stream(seed, "shuffled pairs", name)
-    orders = [chance.permutation(count) for _ in range(draws if measure.pairs else 0)]
+    rng = random_stream(seed, "shuffled pairs", name)
+    orders = [rng.permutation(count) for _ in range(draws if measure.pairs else 0)]
     groups = groups_of(count, seed)
     if measure.halves is not None and count <= (measure.rows or count):
         halves, sides = measure.halves, paired(X_ND, Y_NE)

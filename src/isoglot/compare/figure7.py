@@ -32,9 +32,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from isoglot.align.layer_maps import LayerRows, align_layers
+from isoglot.align.maps.config import AlignConfig
+from isoglot.align.words.bitext import read_sentence_pairs
 from isoglot.compare.cka_inference import FEWEST, groups_of, half_width, leave_out_cka
+from isoglot.compare.encoders import random_encoder_like
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.compare.parallel_sentences import SentencePair, check_count, language_for, trained_on
 from isoglot.core.config import Config, build_config, load_recipe
@@ -45,16 +50,14 @@ from isoglot.core.rng import LARGEST_SEED
 from isoglot.languages.builtin import TWIN_TAGS, Builtin, builtin_pairs
 from isoglot.model.folder import read_about
 from isoglot.model.load import Weights, encoder_folder, run_weights
+from isoglot.represent import Representations, extract
 from isoglot.retrieve.methods import Direction
 from isoglot.text.formats.parallel import unrepeated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from isoglot.model import EncoderLike
-    from isoglot.represent import Representations
 
 Row = Literal["bilingual", "monolingual", "random"]
 ROWS: dict[Row, str] = {
@@ -307,7 +310,7 @@ def measure_figure7(
         InputError: Sentences are invalid.
         StorageError: A file of sentences cannot be read.
     """
-    work = _Work(config, Path(folder), device)
+    work = _Run(config, Path(folder), device)
     work.check()
     texts = {column.title: work.texts(column) for column in config.columns}  # raises if anything is invalid
     cells, empty = {}, {}
@@ -340,8 +343,8 @@ class _EmptyError(Exception):
     """A cell without its models, and the reason."""
 
 
-class _Work:
-    """Loads models and sentences when needed; what several columns share is done once."""
+class _Run:
+    """Models and sentences of the columns, loaded when needed; representations that columns share are cached."""
 
     def __init__(self, config: Figure7Config, folder: Path, device: str) -> None:
         self.config, self.folder, self.device = config, folder, device
@@ -383,8 +386,6 @@ class _Work:
         return _Texts(fitted, fitted[:count], rows[: self.config.test_sentences])
 
     def _pairs(self, files: dict[str, str], column: Figure7Column) -> list[SentencePair]:
-        from isoglot.align.words.bitext import read_sentence_pairs
-
         return read_sentence_pairs(
             {language_code(code): self.folder / path for code, path in files.items()}, column.languages
         )
@@ -396,15 +397,15 @@ class _Work:
         one = self._first(names[0], column.languages[0], [pair[0] for pair in pairs])
         second = self._open(names[1])
         if row == "random" and column.random == "untrained":
-            from isoglot.compare.encoders import random_encoder_like
-
             second = random_encoder_like(second, seed=self.config.seed)
         other = self._read(second, column.languages[1], [pair[1] for pair in pairs], names[1])
         layers = tuple(layer for layer in one.layers if layer in other)
         count = len(texts.compared)
-        values, without = _grouped([(one[layer][:count], other[layer][:count]) for layer in layers], self.config.seed)
-        hits = self._hits(one, other, layers, texts) if row != "random" else None
-        names = self._told(names[0]), self._told(names[1])
+        values, without = _cka_without_groups(
+            [(one[layer][:count], other[layer][:count]) for layer in layers], self.config.seed
+        )
+        hits = self._retrieved(one, other, layers, texts) if row != "random" else None
+        names = self._model_label(names[0]), self._model_label(names[1])
         names = (names[0], f"{names[1]}, untrained") if row == "random" and column.random == "untrained" else names
         cut = (one.header["cut"], other.header["cut"])
         return Figure7Cell(
@@ -439,7 +440,7 @@ class _Work:
         except StorageError as error:
             raise _EmptyError(f"{name}: {error.problem}") from error
 
-    def _told(self, name: str) -> str:
+    def _model_label(self, name: str) -> str:
         """Name of a model; for a training run, with the weights that were opened."""
         run = run_weights(self._place(name), self.config.weights)
         return name if run is None else str(run)
@@ -467,12 +468,11 @@ class _Work:
         if steps is None:
             self.untold[name] = None
         elif steps:
-            raise ConfigError(
+            problem = (
                 f"{name} was trained for {counted(steps, 'steps')}, but the random row has an encoder that has "
-                "learned nothing",
-                'remove random, or write random = "none"',
-                "other-encoder",
+                "learned nothing"
             )
+            raise ConfigError(problem, 'remove random, or write random = "none"', "other-encoder")
 
     def _first(self, name: str, language: str, sentences: list[str]) -> Representations:
         """First side, cached: columns and rows share its monolingual model."""
@@ -482,23 +482,16 @@ class _Work:
         return self.firsts[key]
 
     def _read(self, encoder: EncoderLike, language: str, sentences: list[str], name: str) -> Representations:
-        from isoglot.represent import extract
-
         try:
             code = encoder.vocabulary.code_of(language_for(encoder, language))
             return extract(encoder, sentences, language=code, pool=self.config.pool, name=name)
         except ConfigError as error:
             raise error.prefixed(name) from error
 
-    def _hits(
+    def _retrieved(
         self, one: Representations, other: Representations, layers: tuple[int, ...], texts: _Texts
     ) -> tuple[tuple[float, ...], ...] | None:
         """Which test sentences are retrieved in each layer by cosine, after a rotation fitted on the other pairs."""
-        import numpy as np
-
-        from isoglot.align import AlignConfig
-        from isoglot.align.layer_maps import LayerRows, align_layers
-
         if one.hidden_size != other.hidden_size or not texts.tested or len(texts.fitted) < FEWEST:
             return None
         config = AlignConfig(seed=self.config.seed, resamples=1, retrieval="cosine", test_limit=len(texts.tested))
@@ -511,10 +504,10 @@ class _Work:
         return tuple(tuple(np.mean(each, axis=0).tolist()) for each in both)
 
 
-def _grouped(
+def _cka_without_groups(
     layers: Sequence[tuple[np.ndarray, np.ndarray]], seed: int
 ) -> tuple[dict[Form, tuple[float, ...]], dict[Form, tuple[tuple[float, ...], ...]]]:
-    """CKA in each form and layer: of all sentences, and without each group of them."""
+    """CKA in each form and layer: of all sentences, and with each group of them left out."""
     groups = groups_of(len(layers[0][0]), seed)
     found = []
     for layer, (X_ND, Y_NE) in enumerate(layers):

@@ -13,6 +13,8 @@ from math import isfinite
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from isoglot.compare.cka_inference import half_width
 from isoglot.compare.measures.cka import FORMS, Form
 from isoglot.core.rng import random_stream
@@ -142,7 +144,7 @@ def _correlation(figure: Figure7, form: Form) -> Iterator[_Part]:
         cell = figure.cell(column.title, "monolingual")
         if cell is not None and cell.found is not None:
             verdict, said = _correlated(cell, form)
-            if _apart(column):
+            if _languages_differ(column):
                 yield verdict, f"{column.title}: {said}: {verdict}"
             else:
                 yield None, f"{column.title}: {said}; English twice does not count"
@@ -172,8 +174,6 @@ def correlation_interval(
     Test sentences are resampled for P@1, and groups of sentences for CKA, through the jackknife's pseudo-values. None
     if there are too few sentences for groups, or if a resample is the same in all layers.
     """
-    import numpy as np
-
     if cell.hits is None or not cell.without[form]:
         return None
     hits_LQ = np.array(cell.hits)
@@ -194,7 +194,7 @@ def _gap(figure: Figure7, form: Form) -> Iterator[_Part]:
     gaps = []
     for column in figure.columns:
         one, other = figure.cell(column.title, "bilingual"), figure.cell(column.title, "monolingual")
-        if _apart(column) and one is not None and other is not None:
+        if _languages_differ(column) and one is not None and other is not None:
             gaps.append((column.title, _difference(one, other, form)))
             yield None, f"{column.title}: bilingual less monolingual {gaps[-1][1]}"
     if len(gaps) > 1:
@@ -203,7 +203,7 @@ def _gap(figure: Figure7, form: Form) -> Iterator[_Part]:
         yield found.verdict, f"the gap of {near} less that of {far} {found}: {found.verdict}"
 
 
-def _apart(column: Figure7Column) -> bool:
+def _languages_differ(column: Figure7Column) -> bool:
     one, other = (code.partition("-x-")[0] for code in column.languages)
     return one != other
 

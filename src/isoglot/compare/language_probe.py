@@ -63,7 +63,7 @@ def probe_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> 
         within_DD = _within(train)
         plain = _hits(means_KD, within_DD, test)
         rest_KD = torch.stack([side.mean(dim=0) for side in train])
-        squares = discriminant_hits(*_with_squares(within_DD, train, moved))
+        squares = discriminant_hits(*with_squares(train, moved, within_DD))
         for kind, found in zip(hits, (plain, _hits(rest_KD, within_DD, moved), squares), strict=True):
             for all_N, index, some in zip(kind, out, found, strict=True):
                 all_N[index.numpy()] = some
@@ -104,15 +104,11 @@ def _hits(means_KD: torch.Tensor, within_DD: torch.Tensor, test: Sequence[torch.
     return hits
 
 
-def with_squares(train: list[torch.Tensor], test: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Principal coordinates of centered rows, by the training rows, and their squares."""
-    return _with_squares(_within(train), train, test)
-
-
-def _with_squares(
-    within_DD: torch.Tensor, train: list[torch.Tensor], test: list[torch.Tensor]
+def with_squares(
+    train: list[torch.Tensor], test: list[torch.Tensor], within_DD: torch.Tensor | None = None
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    values_D, vectors_DD = torch.linalg.eigh(within_DD)
+    """Principal coordinates of centered rows, by the training rows or their covariance, and their squares."""
+    values_D, vectors_DD = torch.linalg.eigh(_within(train) if within_DD is None else within_DD)
     count = min(COORDINATES, len(values_D))
     values_P = values_D[-count:].clamp(min=float(values_D[-1].clamp(min=1e-300)) * 1e-12)
     basis_DP = vectors_DD[:, -count:] / values_P.sqrt()

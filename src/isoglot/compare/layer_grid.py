@@ -24,7 +24,7 @@ import torch
 
 from isoglot.compare.layer_sums import CHUNK, PairSums, Scratch, SideSums, zeros
 from isoglot.compare.measures.cka import FORMS, CKAGrid, Form
-from isoglot.compare.measures.paired_rows import FEWEST_ROWS, refuse_vanished
+from isoglot.compare.measures.measure import FEWEST_ROWS, refuse_vanished
 from isoglot.compare.parallel_sentences import language_for
 from isoglot.core.errors import InputError, check_counts, check_name, check_range
 from isoglot.core.progress import SILENT, Progress, counted
@@ -67,12 +67,7 @@ class CKAFitter:
     """
 
     def __init__(
-        self,
-        layers_x: Sequence[int],
-        layers_y: Sequence[int],
-        *,
-        precision: Precision = "given",
-        chunk: int = CHUNK,
+        self, layers_x: Sequence[int], layers_y: Sequence[int], *, precision: Precision = "given", chunk: int = CHUNK
     ) -> None:
         check_name("precision", precision, ("given", "float64"))
         check_range("chunk", chunk, 1)
@@ -97,11 +92,7 @@ class CKAFitter:
         """Number of rows so far."""
         return self._counted + self._waiting
 
-    def update(
-        self,
-        X: Mapping[int, Array] | Representations,
-        Y: Mapping[int, Array] | Representations,
-    ) -> Self:
+    def update(self, X: Mapping[int, Array] | Representations, Y: Mapping[int, Array] | Representations) -> Self:
         """Add items: for each layer their rows, B × D in X and B × E in Y.
 
         Raises:
@@ -130,9 +121,8 @@ class CKAFitter:
             InputError: Fewer than 4 rows, or a layer that is the same in all rows.
         """
         if self.count < FEWEST_ROWS:
-            raise InputError(
-                f"{counted(self.count, 'rows')} to compare", f"give at least {FEWEST_ROWS} items", "too-few"
-            )
+            problem = f"{counted(self.count, 'rows')} to compare"
+            raise InputError(problem, f"give at least {FEWEST_ROWS} items", "too-few")
         self._add_up()
         values = {name: np.empty((len(self.layers_x), len(self.layers_y))) for name in FORMS}
         own = [[self._norms(n, place) for place in range(len(side.layers))] for n, side in enumerate(self._sides)]
@@ -204,9 +194,8 @@ class CKAFitter:
         layer = f"layer {side.layers[place]} of {side.name}"
         products = self._products((number, place), (number, place), side.own(place))
         if not all(map(math.isfinite, products.values())):
-            raise InputError(
-                f"the values of {layer} are too large to be squared", "divide them by the largest", "too-large"
-            )
+            problem = f"the values of {layer} are too large to be squared"
+            raise InputError(problem, "divide them by the largest", "too-large")
         if products["centered"] <= _SAME * products["paper"]:
             raise InputError(f"{layer} is the same in all {self.count} rows", "remove that layer", "constant")
         refuse_vanished(products["debiased"], products["centered"], layer, _VANISHED)
@@ -220,11 +209,7 @@ class CKAFitter:
 
 
 def layer_cka(
-    one: Representations,
-    other: Representations,
-    *,
-    precision: Precision = "given",
-    progress: Progress = SILENT,
+    one: Representations, other: Representations, *, precision: Precision = "given", progress: Progress = SILENT
 ) -> CKAGrid:
     """CKA of all layers of two sets of representations of the same items, in three forms, in one pass.
 

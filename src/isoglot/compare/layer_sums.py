@@ -89,9 +89,8 @@ class SideSums:
         self.name = name
         self.layers = tuple(layers)
         if not self.layers or len(set(self.layers)) != len(self.layers):
-            raise ConfigError(
-                f"invalid layers {list(self.layers)} of {name}", "give at least one, and none twice", "invalid-value"
-            )
+            problem = f"invalid layers {list(self.layers)} of {name}"
+            raise ConfigError(problem, "give at least one, and none twice", "invalid-value")
         self.widths: dict[int, int] = {}
         """number of columns of each layer, once known"""
         self.columns: list[slice] = []
@@ -103,9 +102,8 @@ class SideSums:
         """Checked rows of each layer."""
         missing = [layer for layer in self.layers if layer not in batch]
         if missing:
-            raise ConfigError(
-                f"the batch has no layer {missing[0]} of {self.name}", "give every batch all layers", "unknown-layer"
-            )
+            problem = f"the batch has no layer {missing[0]} of {self.name}"
+            raise ConfigError(problem, "give every batch all layers", "unknown-layer")
         taken = {layer: _checked(batch[layer], f"layer {layer} of {self.name}") for layer in self.layers}
         counts = {f"layer {layer} of {self.name}": len(rows_BD) for layer, rows_BD in taken.items()}
         check_counts("rows", counts, "give each layer the same items")

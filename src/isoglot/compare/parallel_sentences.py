@@ -80,11 +80,8 @@ def comparison_pairs(
     except ConfigError as error:
         if languages is not None:
             raise
-        raise ConfigError(
-            f"no built-in sentences of {' and '.join(codes)}: {error.problem}",
-            "give parallel sentences in these languages",
-            "built-in-language",
-        ) from error
+        problem = f"no built-in sentences of {' and '.join(codes)}: {error.problem}"
+        raise ConfigError(problem, "give parallel sentences in these languages", "built-in-language") from error
 
 
 def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "") -> None:
@@ -103,16 +100,14 @@ def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "
         ConfigError: A measure does not exist.
         InputError: There are too few.
     """
-    from isoglot.compare.measures.paired_rows import FEWEST_ROWS
+    from isoglot.compare.measures.measure import FEWEST_ROWS
     from isoglot.compare.measures.registry import find_measure
 
     most = max((find_measure(name).fewest for name in measures), default=FEWEST_ROWS)
     if sentences >= most:
         return
     names = ", ".join(name for name in measures if find_measure(name).fewest > max(sentences, FEWEST_ROWS))
-    remedy = f"give at least {most} for {names}, or leave that measure out"
-    if "," in names:
-        remedy = f"give at least {most} for {names}, or leave these measures out"
+    remedy = f"give at least {most} for {names}, or leave {'these measures' if ',' in names else 'that measure'} out"
     if sentences < FEWEST_ROWS:
         remedy = f"give at least {FEWEST_ROWS}" + (f", and {most} for {names}" if names else "")
     raise InputError(f"{option} {counted(sentences, 'sentences')} to compare".strip(), remedy, "too-few")
@@ -151,9 +146,8 @@ def builtin_set(languages: Sequence[str], sentences: int = SENTENCES, *, seed: i
         ConfigError: A language is not built in, or there is only one.
     """
     if len(languages) < 2:
-        raise ConfigError(
-            f"only one language, {', '.join(languages)}", "name two or more, or give parallel files", "other-language"
-        )
+        problem = f"only one language, {', '.join(languages)}"
+        raise ConfigError(problem, "name two or more, or give parallel files", "other-language")
     rows = list(islice(unrepeated(builtin_rows(languages, seed=derive_seed(seed, "check-up"))), sentences))
     kept = {code: [row[place] for _, row in rows] for place, code in enumerate(languages)}
     return ParallelSet(name="built-in sentences", sentences=kept, numbers=list(range(1, sentences + 1)))
@@ -180,9 +174,6 @@ def builtin_sets(
 
 def _two_or_more(codes: list[str], known: Sequence[str]) -> list[str]:
     if len(codes) < 2:
-        raise ConfigError(
-            f"the encoder knows {', '.join(known)}, fewer than two of which are built in",
-            "give parallel sentences in its languages",
-            "built-in-language",
-        )
+        problem = f"the encoder knows {', '.join(known)}, fewer than two of which are built in"
+        raise ConfigError(problem, "give parallel sentences in its languages", "built-in-language")
     return codes

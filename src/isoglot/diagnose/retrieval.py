@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from isoglot.align.maps.closed_form import rotation
-from isoglot.compare.measures.paired_rows import top_directions
+from isoglot.compare.measures.measure import top_directions
 from isoglot.core.arrays import exact, paired_rows
 from isoglot.core.rng import random_stream
 from isoglot.retrieve.estimates import Estimates, OtherText, QueryGroup, without_mean

@@ -193,7 +193,7 @@ class ExploredModel:
         """Run a sentence through all layers; recent ones are kept, so that a slider costs only the layers above it."""
         from isoglot.model.protocol import batch_of_ids, first_places
         from isoglot.represent.layer_pass import evaluation_mode, row_length
-        from isoglot.represent.token_rows import RowMaker
+        from isoglot.represent.sentences import RowMaker
 
         encoder, length = self.encoder, row_length(self.encoder, None)
         (ids,) = RowMaker(encoder.vocabulary, source, "text", length).rows([" ".join(text.split())]).ids

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from isoglot.align.alignment import Alignment
-    from isoglot.align.words.layer_choice import LayerChoice
+    from isoglot.align.words.encoder_links import LayerChoice
     from isoglot.align.words.linking import LinkedBitext
     from isoglot.retrieve import MethodScores
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isoglot.compare.figure7 import Figure7, Figure7Cell, Figure7Column
     from isoglot.compare.figure7_claims import Figure7Claim
     from isoglot.compare.layer_grid import CKAGrid
-    from isoglot.compare.measures.declaration import Measure
+    from isoglot.compare.measures.measure import Measure
 
 MAIN = "debiased-cka"
 BIASED = ("paper-cka", "cka")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from isoglot.diagnose import Checkup, Finding
     from isoglot.diagnose.findings import Action
     from isoglot.report.steer_tables import Look
-    from isoglot.steer.erasers.trade_off import TradeOff
-    from isoglot.steer.experiments import EraserComparison, JudgedSweeps
+    from isoglot.steer.erasers.trade_off import EraserComparison, TradeOff
+    from isoglot.steer.judged_translation import JudgedSweeps
     from isoglot.steer.language_files import KnownLanguages
     from isoglot.steer.sweep import Sweep
 

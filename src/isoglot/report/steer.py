@@ -31,7 +31,7 @@ from isoglot.report.steer_tables import (
 )
 from isoglot.steer.erasers.trade_off import NOTHING
 from isoglot.steer.scores import MIN_JUDGED
-from isoglot.steer.shifted_pass import Cell
+from isoglot.steer.shifted_decoding import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -205,11 +205,8 @@ def check_same(path: Path, found: Header, wanted: Header) -> None:
     """
     for key, value in wanted.items():
         if key != "name" and found.get(key) != value and not (key == "provenance" and _same_origin(found, wanted)):
-            raise ConfigError(
-                f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}",
-                "choose another --out, or start over without --resume",
-                "other-settings",
-            )
+            problem = f"{path} was made with {key} {shown(found.get(key), 40)}, not {shown(value, 40)}"
+            raise ConfigError(problem, "choose another --out, or start over without --resume", "other-settings")
 
 
 def _same_origin(found: Header, wanted: Header) -> bool:
@@ -231,9 +228,8 @@ def read_arrays(path: str | Path, check: Check = "hashes") -> tuple[Header, dict
         return _read_folder(path, check)
     if not path.exists():
         writing = path.with_name(f".{path.name}.{_JOURNAL}").exists()
-        raise StorageError(
-            "no such file or folder", _UNFINISHED if writing else "make it with isoglot encode", "not-found", file=path
-        )
+        problem = "no such file or folder"
+        raise StorageError(problem, _UNFINISHED if writing else "make it with isoglot encode", "not-found", file=path)
     note_read(path)
     with path.open("rb") as file:
         header, entries, begin = check_arrays(file, path, KIND, remedy=_REMEDY, numbers=check == "hashes")
@@ -264,12 +260,8 @@ def _read_folder(path: Path, check: Check) -> tuple[Header, dict[str, np.ndarray
 def _check_size(path: Path, size: int) -> None:
     found = path.stat().st_size if path.exists() else len(read_bytes(path))  # raises: the file is missing
     if found != size:
-        raise CorruptFileError(
-            f"the file has {found:,} bytes instead of {size:,}",
-            "it was truncated or altered: make it again or download it again",
-            "size",
-            file=path,
-        )
+        remedy = "it was truncated or altered: make it again or download it again"
+        raise CorruptFileError(f"the file has {found:,} bytes instead of {size:,}", remedy, "size", file=path)
 
 
 def _entries(shapes: Mapping[str, ArrayShape]) -> dict[str, dict[str, Any]]:
@@ -304,12 +296,8 @@ def _npy_header(shape: ArrayShape) -> bytes:
 
 def _mapped(path: Path, shape: ArrayShape, at: int, mode: str) -> np.ndarray:
     if not shape.bytes:
-        return _nothing(shape)
+        return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
     return np.memmap(path, dtype=_TYPES[shape.kind], mode=mode, offset=at, shape=shape.sides)  # type: ignore[call-overload,no-any-return]
-
-
-def _nothing(shape: ArrayShape) -> np.ndarray:
-    return np.zeros(shape.sides, dtype=_TYPES[shape.kind])
 
 
 def _allocate(path: Path, size: int) -> None:

@@ -32,8 +32,8 @@ def encoder_hash(encoder: EncoderLike) -> str | None:
     if not isinstance(encoder, nn.Module):
         return None
     weights = dict(sorted(encoder.state_dict().items()))
-    marks = [(name, tensor.dtype, tensor.shape, *_state(tensor)) for name, tensor in weights.items()]
-    state = [(*about, int(mark)) for *about, mark in marks]  # waits for the device
+    checksums = [(name, tensor.dtype, tensor.shape, *_state(tensor)) for name, tensor in weights.items()]
+    state = [(*about, int(checksum)) for *about, checksum in checksums]  # waits for the device
     known = _known.get(encoder)
     if known is None or known[0] != state:
         known = _known[encoder] = state, _sha256(weights)
@@ -51,13 +51,13 @@ def _sha256(weights: Mapping[str, torch.Tensor]) -> str:
 def _state(tensor: torch.Tensor) -> tuple[int, int, torch.Tensor | int]:
     """Address, version and checksum of a tensor; the checksum comes last."""
     if tensor.is_inference():
-        return tensor.data_ptr(), 0, _mark(tensor)
+        return tensor.data_ptr(), 0, _checksum(tensor)
     values_N = tensor.detach().contiguous().flatten()
-    step = max(1, len(values_N) // _SAMPLE) | 1  # odd, so that every column of a matrix comes
-    return tensor.data_ptr(), tensor._version, _mark(values_N[::step])
+    step = max(1, len(values_N) // _SAMPLE) | 1  # odd, so that the sample covers every column of a matrix
+    return tensor.data_ptr(), tensor._version, _checksum(values_N[::step])
 
 
-def _mark(tensor: torch.Tensor) -> torch.Tensor | int:
+def _checksum(tensor: torch.Tensor) -> torch.Tensor | int:
     """Checksum that changes with any weight; several times as fast as SHA-256."""
     return zlib.crc32(_bytes(tensor).numpy().data) if tensor.device.type == "cpu" else weighted_sum(tensor)
 

@@ -20,8 +20,15 @@ from isoglot.represent.array_files import FORMAT, ArrayShape, ArrayWriter, Heade
 from isoglot.represent.encoder_hash import encoder_hash, hashing
 from isoglot.represent.layer_pass import IN_FLIGHT, HostCopy, LayerPass, PassOptions, Pooling, check_finite, delayed
 from isoglot.represent.representations import Representations, finished, layer_name
-from isoglot.represent.sentences import Kind, Sentences, SentenceSurvey, in_chunks, survey_sentences
-from isoglot.represent.token_rows import RowMaker, TokenRows
+from isoglot.represent.sentences import (
+    Kind,
+    RowMaker,
+    Sentences,
+    SentenceSurvey,
+    TokenRows,
+    in_chunks,
+    survey_sentences,
+)
 from isoglot.vocab.line_encoder import ahead
 
 if TYPE_CHECKING:
@@ -246,9 +253,10 @@ class _Job(NamedTuple):
     def _batches(
         self, chunks: Iterable[tuple[TokenRows, int]]
     ) -> Iterator[tuple[TokenRows, list[int], np.ndarray, HostCopy]]:
-        """Submit every batch of every chunk, with its rows and the positions of its items in the result.
+        """Run every batch of every chunk; yields its rows and the positions of its items in the result.
 
-        A chunk comes with the position of its first item.
+        Args:
+            chunks: Rows of each chunk, and the position of its first item in the result.
         """
         for rows, begin in chunks:
             for group, (items_K, vectors_LKD) in self.through.run(rows):

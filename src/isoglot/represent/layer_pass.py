@@ -26,7 +26,7 @@ from isoglot.model.hf.sentence_transformers import SentenceHead, pool_tokens
 from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places, to_device
 
 if TYPE_CHECKING:
-    from isoglot.represent.token_rows import TokenRows
+    from isoglot.represent.sentences import TokenRows
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -113,23 +113,18 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     """
     if isinstance(layers, str):
         if layers != "all":
-            raise ConfigError(
-                f"invalid layers {shown(layers)}", "give 'all' or numbers such as [0, 4, -1]", "invalid-value"
-            )
+            problem = f"invalid layers {shown(layers)}"
+            raise ConfigError(problem, "give 'all' or numbers such as [0, 4, -1]", "invalid-value")
         return tuple(range(depth + 1))
     found = []
     for layer in layers:
         if not -depth - 1 <= layer <= depth:
-            raise ConfigError(
-                f"there is no layer {layer}", f"choose from 0 (the embeddings) to {depth}, or all", "unknown-layer"
-            )
+            problem = f"there is no layer {layer}"
+            raise ConfigError(problem, f"choose from 0 (the embeddings) to {depth}, or all", "unknown-layer")
         found.append(layer + depth + 1 if layer < 0 else layer)
     if not found or len(set(found)) < len(found):
-        raise ConfigError(
-            "no layers given" if not found else f"duplicate layer in {shown(list(layers))}",
-            "name each once, or all",
-            "invalid-value",
-        )
+        problem = "no layers given" if not found else f"duplicate layer in {shown(list(layers))}"
+        raise ConfigError(problem, "name each once, or all", "invalid-value")
     return tuple(sorted(found))
 
 
@@ -224,15 +219,11 @@ class LayerPass:
         self.head = encoder.sentence_head if pooling == "model" else None
         if pooling == "model":
             if self.head is None:
-                raise ConfigError(
-                    "the model has no sentence vectors of its own",
-                    "pool with mean, or another of the poolings",
-                    "not-supported",
-                )
+                problem = "the model has no sentence vectors of its own"
+                raise ConfigError(problem, "pool with mean, or another of the poolings", "not-supported")
             if layers != "all" and self.layers != (encoder.depth,):
-                raise ConfigError(
-                    "the model's own sentence vectors exist in the last layer only", "pool with mean", "not-supported"
-                )
+                problem = "the model's own sentence vectors exist in the last layer only"
+                raise ConfigError(problem, "pool with mean", "not-supported")
             self.layers = (encoder.depth,)
             length = min(encoder.max_length, self.head.length or encoder.max_length) if length is None else length
         self.pooling = pooling
@@ -380,8 +371,5 @@ def check_finite(vectors_LKD: torch.Tensor, layers: Sequence[int]) -> None:
     good_L = torch.isfinite(vectors_LKD).reshape(len(vectors_LKD), -1).all(dim=1)
     if not bool(good_L.all()):
         layer = layers[int((~good_L).nonzero()[0])]
-        raise InputError(
-            f"the output of layer {layer} is not finite",
-            "the weights are damaged or training diverged; check them, or compute in float32",
-            "not-finite",
-        )
+        remedy = "the weights are damaged or training diverged; check them, or compute in float32"
+        raise InputError(f"the output of layer {layer} is not finite", remedy, "not-finite")

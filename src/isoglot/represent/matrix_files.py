@@ -254,12 +254,9 @@ def _chosen(path: Path, what: str, name: str | None, known: list[str]) -> str:
 def _open_faiss(file: IO[bytes], path: Path) -> MatrixFile:
     head = file.read(_FAISS.size)
     if head[:4] not in _FAISS_METRICS:
-        raise InputError(
-            f"a FAISS index of kind {shown(head[:4].decode('latin-1'))}, not IndexFlatL2 or IndexFlatIP",
-            "with faiss: numpy.save('old.npy', index.reconstruct_n(0, index.ntotal))",
-            "unknown-format",
-            file=path,
-        )
+        problem = f"a FAISS index of kind {shown(head[:4].decode('latin-1'))}, not IndexFlatL2 or IndexFlatIP"
+        remedy = "with faiss: numpy.save('old.npy', index.reconstruct_n(0, index.ntotal))"
+        raise InputError(problem, remedy, "unknown-format", file=path)
     if len(head) < _FAISS.size:
         raise _damaged(path, "the file ends before its last row")
     kind, width, rows, *_, numbers = _FAISS.unpack(head)

@@ -118,7 +118,8 @@ class LanguageMoments:
             ConfigError: These moments have no covariances.
         """
         if self.covariances_LDD is None:
-            raise ConfigError("these moments have means but no covariances", "compute both from text", "missing-data")
+            remedy = "estimate both from text, as isoglot steer fit does"
+            raise ConfigError("the means are stored without covariances, which are needed", remedy, "missing-data")
         return self.covariances_LDD
 
     def _at(self, layer: int) -> int:
@@ -181,22 +182,16 @@ class LanguageStatistics:
             ConfigError: The other has different layers or another hidden size.
         """
         if other.layers != self.layers:
-            raise ConfigError(
-                f"layers {list(other.layers)} cannot be merged into {list(self.layers)}",
-                "fit the same layers",
-                "not-supported",
-            )
+            problem = f"layers {list(other.layers)} cannot be merged into {list(self.layers)}"
+            raise ConfigError(problem, "fit the same layers", "not-supported")
         self._check_width({layer: len(mean_D) for layer, mean_D in other._sums.means.items()})
         self._sums.merge(other.count, other._sums.means, other._sums.scatters)
 
     def _check_width(self, widths: Mapping[int, int]) -> None:
         for layer, mean_D in self._sums.means.items():
             if layer in widths and widths[layer] != len(mean_D):
-                raise ConfigError(
-                    f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before",
-                    "use one encoder",
-                    "other-size",
-                )
+                problem = f"hidden size {widths[layer]}, and {len(mean_D)} in the rows before"
+                raise ConfigError(problem, "use one encoder", "other-size")
 
     def result(self, about: Mapping[str, Any] | None = None) -> LanguageMoments:
         """Moments of all rows so far.
@@ -255,8 +250,7 @@ def language_statistics(
     from isoglot.represent.encoder_hash import hashing
     from isoglot.represent.extraction import description
     from isoglot.represent.layer_pass import LayerPass, check_finite
-    from isoglot.represent.sentences import in_chunks, survey_sentences
-    from isoglot.represent.token_rows import RowMaker
+    from isoglot.represent.sentences import RowMaker, in_chunks, survey_sentences
     from isoglot.vocab.line_encoder import ahead
 
     facts = survey_sentences(sentences, "text")

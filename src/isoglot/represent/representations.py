@@ -144,15 +144,11 @@ class Representations:
         from isoglot.text.formats.word_vectors import write_vectors
 
         if len(self._arrays) != 1:
-            raise ConfigError(
-                f"a .vec file holds one layer, not {len(self._arrays)}", "choose one layer", "not-supported"
-            )
+            problem = f"a .vec file holds one layer, not {len(self._arrays)}"
+            raise ConfigError(problem, "choose one layer", "not-supported")
         if self.words is None:
-            raise ConfigError(
-                "a .vec file needs a word for every row, and these rows have no names",
-                "save as .safetensors",
-                "missing-data",
-            )
+            problem = "a .vec file needs a word for every row, and these rows have no names"
+            raise ConfigError(problem, "save as .safetensors", "missing-data")
         write_vectors(path, self.words, next(iter(self._arrays.values())), provenance=self.provenance)
 
     @classmethod
@@ -171,9 +167,8 @@ class Representations:
         header, arrays = read_arrays(path, check)
         names = {name: name.removeprefix("layer.") for name in arrays if name.startswith("layer.")}
         if not names or not all(map(str.isdecimal, names.values())):
-            raise InputError(
-                "not representations", "choose a file or folder made by isoglot encode", "empty", file=path
-            )
+            problem = "not representations"
+            raise InputError(problem, "choose a file or folder made by isoglot encode", "empty", file=path)
         layers = {int(number): arrays[name] for name, number in names.items()}
         return cls(layers, header, offsets=arrays.get("offsets"), counts=arrays.get("counts"))
 

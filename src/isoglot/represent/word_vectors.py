@@ -19,8 +19,7 @@ from isoglot.represent.encoder_hash import hashing
 from isoglot.represent.extraction import EVENTS, description
 from isoglot.represent.layer_pass import LayerPass, PassOptions, check_finite
 from isoglot.represent.representations import Representations
-from isoglot.represent.sentences import Sentence, Sentences, in_chunks, read_sentences, survey_sentences
-from isoglot.represent.token_rows import RowMaker
+from isoglot.represent.sentences import RowMaker, Sentence, Sentences, in_chunks, read_sentences, survey_sentences
 from isoglot.vocab.word_reader import whole_words
 
 if TYPE_CHECKING:
@@ -77,23 +76,13 @@ def embedding_rows(
         maker = RowMaker(vocabulary, code, "words", 3)
         ids_of = {word: ids.tolist() for word, ids in zip(words, maker.word_ids(words), strict=True)}
     special = set(vocabulary.special.values())
-    kept: list[str] = []
-    at: list[int] = []
-    missing: list[str] = []
-    for word, ids in ids_of.items():
-        row = int(rows_V[ids[0]]) if len(ids) == 1 and ids[0] not in special else -1
-        if row < 0:
-            missing.append(word)
-        else:
-            kept.append(word)
-            at.append(row)
-    if not kept:
-        raise InputError(
-            f"none of {len(ids_of):,} words is a single subword",
-            "use a larger vocabulary, or word types over contexts",
-            "no-match",
-        )
-    return EmbeddingRows(tuple(kept), table_VD[at].float().cpu().numpy(), tuple(missing))
+    whole = {word: int(rows_V[ids[0]]) for word, ids in ids_of.items() if len(ids) == 1 and ids[0] not in special}
+    found = {word: row for word, row in whole.items() if row >= 0}
+    if not found:
+        problem = f"none of {len(ids_of):,} words is a single subword"
+        raise InputError(problem, "use a larger vocabulary, or word types over contexts", "no-match")
+    missing = tuple(word for word in ids_of if word not in found)
+    return EmbeddingRows(tuple(found), table_VD[list(found.values())].float().cpu().numpy(), missing)
 
 
 Case = Literal["keep", "lower"]
@@ -175,25 +164,19 @@ def word_types(
     facts = survey_sentences(sentences, "words")
     through = LayerPass(encoder, "mean" if subwords == "mean" else "word-first", **options)
     maker = RowMaker(encoder.vocabulary, through.language, "words", through.length)
-    chunks = _with_words(in_chunks(sentences, "words", chunk), number, case, contexts)
+    chunks = _requested_words(in_chunks(sentences, "words", chunk), number, case, contexts)
     with hashing(encoder) as hashed, progress.task("encode", total=facts.sentences, unit="sentences") as task:
         sums_LWD, counts_W, events = _context_sums(through, maker, chunks, len(words), task)
     if not counts_W.any():
-        raise InputError(
-            f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences",
-            "check that both have the same language, segmentation and case",
-            "no-match",
-        )
+        problem = f"none of {len(words):,} words occurs in the {facts.sentences:,} sentences"
+        raise InputError(problem, "check that both have the same language, segmentation and case", "no-match")
     unknown = encoder.vocabulary.unknown_id
     readable_W = np.array([bool((ids != unknown).any()) for ids in maker.word_ids(words)])
     has_vector_W = readable_W & sums_LWD.any(axis=2).all(axis=0)
     met = np.flatnonzero((counts_W > 0) & has_vector_W)
     if not len(met):
-        raise InputError(
-            f"none of the {np.count_nonzero(counts_W):,} words that occur has a vector",
-            "check the language",
-            "no-match",
-        )
+        problem = f"none of the {np.count_nonzero(counts_W):,} words that occur has a vector"
+        raise InputError(problem, "check the language", "no-match")
     means_LWD = (sums_LWD[:, met] / counts_W[met][:, None]).astype(np.float32)
     header = {
         "format": FORMAT,
@@ -224,13 +207,13 @@ def _context_sums(
     counts_W = np.zeros(words, dtype=np.int64)
     events = Counter[str]()
     with through.ready():
-        for size, kept, looked_K in chunks:
+        for size, kept, numbers_K in chunks:
             task.advance(size - len(kept))
             rows = maker.rows(kept)
             events.update(rows.events)
             for group, (items_K, vectors_LKD) in through.run(rows):
                 check_finite(vectors_LKD, through.layers)
-                at_K = looked_K[items_K]
+                at_K = numbers_K[items_K]
                 there = np.flatnonzero(at_K >= 0)
                 _add(sums_LWD, at_K[there], vectors_LKD[:, torch.from_numpy(there).to(vectors_LKD.device)])
                 np.add.at(counts_W, at_K[there], 1)
@@ -238,14 +221,14 @@ def _context_sums(
     return sums_LWD, counts_W, events
 
 
-def _with_words(
+def _requested_words(
     chunks: Iterator[list[Sentence]], number: dict[str, int], case: Case, contexts: int | None
 ) -> Iterator[tuple[int, list[Sentence], np.ndarray]]:
-    """Of each chunk its size, the sentences with a wanted word, and for each of their words its number or -1."""
+    """For each chunk: its size, the sentences with a requested word, and the number of each of their words, or -1."""
     seen_W = np.zeros(len(number), dtype=np.int64)  # sentences so far, where their number is limited
     for chunk in chunks:
         kept: list[Sentence] = []
-        looked: list[int] = []
+        numbers: list[int] = []
         for sentence in chunk:
             found = [number.get(word.lower() if case == "lower" else word, -1) for word in sentence]
             if contexts is not None:
@@ -253,8 +236,8 @@ def _with_words(
                 seen_W[sorted({index for index in found if index >= 0})] += 1
             if max(found) >= 0:
                 kept.append(sentence)
-                looked += found
-        yield len(chunk), kept, np.array(looked, dtype=np.int64)
+                numbers += found
+        yield len(chunk), kept, np.array(numbers, dtype=np.int64)
 
 
 def _add(sums_LWD: np.ndarray, at_K: np.ndarray, vectors_LKD: torch.Tensor) -> None:

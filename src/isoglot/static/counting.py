@@ -8,7 +8,7 @@ workers.
 Memory: 10 bytes per subword of a chunk and up to 15 MB per worker; results go to disk. Merging and sorting take 50 MB.
 Without numba chunks are smaller and take 80 MB.
 
-Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` pairs that were met,
+Shape legend: ``N`` subwords of the stream, ``S`` segments, ``V`` types, ``W`` window, ``K`` observed pairs,
 ``M`` runs, ``R`` rows.
 """
 
@@ -171,7 +171,7 @@ def _ranges(sizes: np.ndarray, room: int) -> Iterator[tuple[int, int]]:
 def _plain_rows(
     tokens: np.ndarray, starts: np.ndarray, begin: int, end: int, units_W: np.ndarray, types: int
 ) -> _Found:
-    """The same in NumPy: all pairs at one distance at once."""
+    """NumPy equivalent of the compiled loops: all pairs at one distance at once."""
     places = np.arange(begin, end)
     segments = np.searchsorted(starts, places, "right")  # the segment of a position ends at this start
     keys, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
@@ -227,15 +227,16 @@ def place_types(
     """Positions of every type between two positions, in order.
 
     Args:
-        tokens: The types of all places, those around the chunk included.
-        starts: Where segments begin, and the last one's end; the first may begin before the tokens (S + 1).
-        begin: The first place of the chunk.
-        end: The first place after it.
-        window: How far neighbors may be.
-        types: How many types there are.
+        tokens: Type of every position, including those around the chunk.
+        starts: Offsets of segments, and the end of the last (S + 1); the first may begin before the tokens.
+        begin: First position of the chunk.
+        end: First position after it.
+        window: Maximum distance of a neighbor.
+        types: Number of types.
 
     Returns:
-        Where each type's places begin (V + 1), the places, and how many neighbors each has to its left and right (N).
+        Offsets of the positions of each type (V + 1), the positions, and the number of neighbors to the left and to the
+        right of each (N).
     """
     begins = np.zeros(types + 1, np.int64)
     for place in range(begin, end):
@@ -270,7 +271,7 @@ def count_rows(
     types: int,
     room: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of some types: their numbers of pairs, sorted columns, and counts."""
+    """Rows of some types: number of pairs of each, sorted columns, and counts."""
     lengths = np.zeros(last - first, np.int64)
     columns = np.empty(room, np.int32)
     units = np.empty(room, np.int64)
@@ -302,7 +303,7 @@ def count_rows(
 @compiled
 def take_row(sums_V: np.ndarray, met: np.ndarray, found: int, columns: np.ndarray, units: np.ndarray) -> None:
     """Move the sums of the columns that occurred to the output, sorted, and reset them to 0."""
-    if 16 * found > len(sums_V):  # looking at all is faster than sorting
+    if 16 * found > len(sums_V):  # scanning all is faster than sorting
         filled = 0
         for other in range(len(sums_V)):
             if sums_V[other] != 0:
@@ -320,13 +321,13 @@ def take_row(sums_V: np.ndarray, met: np.ndarray, found: int, columns: np.ndarra
 def add_rows(
     starts_MR: np.ndarray, columns_K: np.ndarray, units_K: np.ndarray, types: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum the same rows of several runs: their numbers of pairs, sorted columns, and counts.
+    """Sum the same rows of several runs: number of pairs of each, sorted columns, and counts.
 
     Args:
-        starts_MR: Where each run's rows begin among the pairs, and their end (M x R + 1).
-        columns_K: The columns of the pairs, run after run.
+        starts_MR: Offsets of each run's rows among the pairs, and their end (M x R + 1).
+        columns_K: Columns of the pairs, run after run.
         units_K: Their counts.
-        types: How many types there are.
+        types: Number of types.
     """
     rows = starts_MR.shape[1] - 1
     lengths = np.zeros(rows, np.int64)
@@ -351,19 +352,19 @@ def add_rows(
 
 
 @compiled
-def deal_compiled(
+def block_order_compiled(
     rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Order of pairs by block, row and rank of the column, by a radix sort in two passes.
 
     Args:
-        rows_K: The rows of the pairs, in order.
+        rows_K: Rows of the pairs, sorted.
         columns_K: Their columns.
-        ranks_V: Where each column stands.
-        groups: Blocks on a side; rows and columns are dealt to them by turns.
+        ranks_V: Rank of each column.
+        groups: Number of groups of rows, and of columns; row ``i`` is in group ``i % groups``.
 
     Returns:
-        How many pairs each block has, and the order.
+        Number of pairs of each block, and the order.
     """
     pairs, types = len(rows_K), len(ranks_V)
     lengths = np.zeros(groups * groups, np.int64)
@@ -404,9 +405,9 @@ def deal_compiled(
     return lengths, order
 
 
-def deal_plain(
+def block_order_plain(
     rows_K: np.ndarray, columns_K: np.ndarray, ranks_V: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same in NumPy."""
+    """NumPy equivalent of :func:`block_order_compiled`."""
     blocks = rows_K % groups * groups + columns_K % groups
     return np.bincount(blocks, minlength=groups * groups), np.lexsort((ranks_V[columns_K], rows_K, blocks))

@@ -32,7 +32,7 @@ MOST = 1000.0
 LONGEST = 10_000  # words of a sentence; gensim silently drops what comes after
 
 
-class Shallow:
+class GensimModel:
     """A Word2Vec or fastText model in training.
 
     Args:
@@ -64,7 +64,7 @@ class Shallow:
             "seed": derive_seed(config.seed, "gensim") % 2**32,
             "workers": workers,
             "hashfxn": stable_hash,
-            "sorted_vocab": 0,  # it is
+            "sorted_vocab": 0,  # sorted already
         }
         if isinstance(config, FastTextConfig):
             runs = {"min_n": config.min_ngram, "max_n": config.max_ngram, "bucket": config.buckets}
@@ -96,11 +96,9 @@ class Shallow:
             )
         most = np.max([(array.max(), -array.min()) for array in self.arrays().values()])
         if not most <= MOST:  # also true for NaN
-            raise ConfigError(
-                f"epoch {self.epoch + 1}: the vectors diverged (largest value {most:.3g})",
-                f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
-                "diverged",
-            )
+            problem = f"epoch {self.epoch + 1}: the vectors diverged (largest value {most:.3g})"
+            remedy = f"lower the learning rate: --set learning_rate={lower_rate(config):g}"
+            raise ConfigError(problem, remedy, "diverged")
         self.epoch += 1
 
     def vectors(self) -> np.ndarray:
@@ -162,7 +160,7 @@ def stable_hash(word: str) -> int:
 
 
 MOST_WORDS = 200_000
-"""Default maximum number of words, the most frequent ones: as many as MUSE reads."""
+"""Default maximum number of words, the most frequent ones; MUSE reads as many."""
 
 
 def train_on_words(
@@ -191,7 +189,7 @@ def train_on_words(
         MissingPartError: gensim is not installed.
     """
     words, stream = word_stream(sentences, config.min_count, most)
-    model = Shallow(stream, words, config, workers=workers)
+    model = GensimModel(stream, words, config, workers=workers)
     for _ in range(config.epochs):
         model.learn_epoch(progress=progress)
     return Vectors(words, model.vectors())
@@ -218,11 +216,8 @@ def word_stream(sentences: Iterable[Sequence[str]], min_count: int, most: int) -
     order = np.argsort(-counts, kind="stable")
     kept = [index for index in order[:most].tolist() if counts[index] >= min_count]
     if not kept:
-        raise InputError(
-            f"no word occurs {min_count} times in {len(ids):,} words of text",
-            "give more text, or min_count=1",
-            "too-few",
-        )
+        problem = f"no word occurs {min_count} times in {len(ids):,} words of text"
+        raise InputError(problem, "give more text, or min_count=1", "too-few")
     rank = np.full(len(number), -1, dtype=np.int32)
     rank[kept] = np.arange(len(kept), dtype=np.int32)
     ranks_N = rank[ids_N]

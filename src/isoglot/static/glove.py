@@ -5,8 +5,8 @@ Co-occurrences are a grid of blocks on disk. Blocks without a common row or colu
 most frequent on, so that blocks have about the same size. In a block the pairs of a row are contiguous, in an order
 independent of frequency; the order of rows changes in every epoch.
 
-The step is compiled, and has a plain twin. For a pair of row i and column j with the logarithm x of its count and the
-weight f::
+The step is compiled if numba is installed, and has a NumPy equivalent. For a pair of row i and column j with the
+logarithm x of its count and the weight f::
 
     e = w_i · c_j + a_i + b_j - x                      the error; the loss is f e² / 2
     g = f e c_j,  h = f e w_i                          the gradients by w_i and c_j; by the biases f e
@@ -35,7 +35,7 @@ from isoglot.core.optional import COMPILED, compiled_loosely
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.static.config import GloveConfig, lower_rate
-from isoglot.static.counting import Rows, deal_compiled, deal_plain
+from isoglot.static.counting import Rows, block_order_compiled, block_order_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -95,7 +95,7 @@ def learn_compiled(
     return loss
 
 
-@np.errstate(over="ignore", invalid="ignore")  # numbers that run away are found at the end of the epoch
+@np.errstate(over="ignore", invalid="ignore")  # divergence is detected at the end of the epoch
 def learn_plain(
     pairs_K: np.ndarray,
     runs_R: np.ndarray,
@@ -105,7 +105,7 @@ def learn_plain(
     rate: np.float32,
     clip: np.float32,
 ) -> float:
-    """The plain twin: a pair at a time in NumPy."""
+    """NumPy equivalent of :func:`learn_compiled`, a pair at a time."""
     loss = 0.0
     for run in order_R:
         for pair in pairs_K[runs_R[run] : runs_R[run + 1]]:
@@ -125,7 +125,7 @@ def learn_plain(
 
 
 learn = learn_compiled if COMPILED else learn_plain
-"""The one to use here."""
+"""The compiled step if numba is installed."""
 
 
 # --- training ---
@@ -195,11 +195,8 @@ class Glove:
         if not math.isfinite(loss) or not all(
             np.isfinite(side.vectors_VD).all() for side in (self.words, self.contexts)
         ):
-            raise ConfigError(
-                f"epoch {self.epoch + 1}: the loss is not finite",
-                f"lower the learning rate: --set learning_rate={lower_rate(config):g}",
-                "diverged",
-            )
+            remedy = f"lower the learning rate: --set learning_rate={lower_rate(config):g}"
+            raise ConfigError(f"epoch {self.epoch + 1}: the loss is not finite", remedy, "diverged")
         self.epoch += 1
         self.losses.append(loss)
         return loss
@@ -218,7 +215,7 @@ class Glove:
         }
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint has besides the arrays."""
+        """State for a checkpoint, besides the arrays."""
         return {"losses": self.losses}
 
     def restore(self, arrays: Mapping[str, np.ndarray], state: Mapping[str, Any]) -> None:
@@ -308,7 +305,7 @@ def write_blocks(
             done = 0
             files = [opened.enter_context(_file(folder, block).open("wb")) for block in range(groups * groups)]
             for rows in counts:
-                lengths, pairs = _dealt(rows, groups, ranks_V, x_max, alpha)
+                lengths, pairs = _pairs_by_block(rows, groups, ranks_V, x_max, alpha)
                 for block, part in enumerate(np.split(pairs, np.cumsum(lengths)[:-1])):
                     files[block].write(part.data)
                     digests[block].update(part.data)
@@ -333,10 +330,12 @@ def column_ranks(types: int) -> np.ndarray:
     return ranks
 
 
-def _dealt(rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+def _pairs_by_block(
+    rows: Rows, groups: int, ranks_V: np.ndarray, x_max: float, alpha: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Number of pairs of each block, and the pairs sorted by block, row and rank of the column."""
-    deal = deal_compiled if COMPILED else deal_plain
-    lengths, order = deal(rows.rows_K, rows.columns_K, ranks_V, groups)
+    block_order = block_order_compiled if COMPILED else block_order_plain
+    lengths, order = block_order(rows.rows_K, rows.columns_K, ranks_V, groups)
     values = rows.values()
     pairs = np.empty(len(order), dtype=PAIR)
     pairs["row"], pairs["column"] = rows.rows_K[order], rows.columns_K[order]

@@ -34,7 +34,7 @@ from isoglot.pretrain.config import check_shards
 from isoglot.pretrain.run_folder import FOLDER, MODEL, Checkpoints, check_same
 from isoglot.static.config import FastTextConfig, GloveConfig, StaticConfig, Word2VecConfig
 from isoglot.static.counting import count_pairs, merged
-from isoglot.static.gensim_models import Shallow
+from isoglot.static.gensim_models import GensimModel
 from isoglot.static.glove import Blocks, Glove, open_blocks, write_blocks
 from isoglot.static.token_stream import Stream, frequent, read_stream
 from isoglot.text.provenance import merged as merged_provenance
@@ -49,7 +49,7 @@ IDENTITY = "training.json"
 WORK = "work"
 _STREAM, _RUNS, _PAIRS = "stream.bin", "runs", "pairs"
 _OF_OTHERS = (WORK, FOLDER, FINISHED, "encoder.json", "pretrain.json")
-"""Files of other runs, if there is no ``training.json``."""
+"""Names that show, without ``training.json``, that a folder holds another run."""
 _FORMAT = 1
 KINDS: dict[str, type[StaticConfig]] = {"word2vec": Word2VecConfig, "glove": GloveConfig, "fasttext": FastTextConfig}
 
@@ -64,7 +64,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Training:
     """Input of a training method."""
 
     stream: Stream
@@ -78,7 +78,7 @@ class _Work:
     def train(
         self,
         config: StaticConfig,
-        model: Glove | Shallow,
+        model: Glove | GensimModel,
         restore: Callable[[dict[str, np.ndarray], dict[str, Any]], None],
         learn: Callable[[], object],
     ) -> bool:
@@ -167,8 +167,8 @@ def train_static(
         folder = writable_folder(out / WORK)
         stream = read_stream(shards, counts, boundary=config.boundary, file=folder / _STREAM)
         names = [vocabulary.pieces[index] for index in stream.ids_V.tolist()]
-        work = _Work(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
-        found = _glove(config, work) if isinstance(config, GloveConfig) else _shallow(config, work)
+        work = _Training(stream, names, folder, Checkpoints(out), workers, stop_after, progress)
+        found = _train_glove(config, work) if isinstance(config, GloveConfig) else _train_gensim(config, work)
         for line in work.checkpoints.rejected:
             say(line)
         if found is None:
@@ -176,7 +176,7 @@ def train_static(
         vectors_VD, facts = found
         languages = {code: int(one.index["counts"]["train"]["tokens"]) for code, one in shards.items()}
         about = {**identity["config"], "tokens": languages, "known": len(stream.ids_V), **facts}  # type: ignore[dict-item]
-        table = _table(vectors_VD, stream, vocabulary, about)
+        table = _as_encoder(vectors_VD, stream, vocabulary, about)
         table.provenance = merged_provenance([vocabulary.provenance, *(one.provenance for one in shards.values())])
         for file in save_table(table, out):
             run.add_output(file)
@@ -195,23 +195,22 @@ def _open_folder(out: Path, identity: Mapping[str, Any], *, resume: bool) -> Non
         write_sealed(path, identity)
         return
     there = read_sealed(path, {"config": dict, "data": dict}, remedy="name another --out")
-    if _has_nothing(out):
+    if _has_no_checkpoint(out):
         if there != identity:
             _clear(out)
             write_sealed(path, identity)
         return
     if not resume:
-        state = "already" if (out / FINISHED).exists() else "that are not finished"
-        raise ConfigError(
-            f"{out} holds static vectors {state}", "resume with --resume, or name another --out", "run-exists"
-        )
+        state = "already" if (out / FINISHED).exists() else "of an unfinished run"
+        problem = f"{out} holds static vectors {state}"
+        raise ConfigError(problem, "resume with --resume, or name another --out", "run-exists")
     parts = {"config": "was begun with other settings: ", "data": "was begun with other data: "}
     check_same(out, there, identity, parts)
     sweep(out / FOLDER)
 
 
-def _has_nothing(out: Path) -> bool:
-    """Whether an earlier run ended without a checkpoint; one that may still be running has not ended."""
+def _has_no_checkpoint(out: Path) -> bool:
+    """Whether an earlier run ended before its first checkpoint; one that may still be running has not ended."""
     if (out / FINISHED).exists() or any((out / FOLDER).glob("step-*")) or not (out / RECORD).exists():
         return False
     return (read_record(out) or {}).get("status") != "running"
@@ -230,8 +229,8 @@ def _clear(out: Path) -> None:
             folder.rmdir()
 
 
-def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
-    blocks = _counted(config, work)
+def _train_glove(config: GloveConfig, work: _Training) -> tuple[np.ndarray, dict[str, Any]] | None:
+    blocks = _cooccurrences(config, work)
     glove = Glove.begin(blocks.types, config.dimensions, config.seed)
     learn = partial(glove.learn_epoch, blocks, config, workers=work.workers, progress=work.progress)
     if not work.train(config, glove, glove.restore, learn):
@@ -239,7 +238,7 @@ def _glove(config: GloveConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]
     return glove.vectors(config.vectors), {"pairs": len(blocks), "losses": glove.losses}
 
 
-def _counted(config: GloveConfig, work: _Work) -> Blocks:
+def _cooccurrences(config: GloveConfig, work: _Training) -> Blocks:
     """Count co-occurrences, or open those of an interrupted run."""
     folder = work.folder / _PAIRS
     blocks = open_blocks(folder)
@@ -259,19 +258,20 @@ def _counted(config: GloveConfig, work: _Work) -> Blocks:
         shutil.rmtree(runs, ignore_errors=True)
         blocks = open_blocks(folder)
     if not blocks:
-        raise InputError(
-            f"no co-occurrences among {len(work.stream):,} subwords", "give text with longer documents", "too-few"
-        )
+        problem = f"no co-occurrences among {len(work.stream):,} subwords"
+        raise InputError(problem, "give text with longer documents", "too-few")
     return blocks
 
 
-def _shallow(config: StaticConfig, work: _Work) -> tuple[np.ndarray, dict[str, Any]] | None:
-    model = Shallow(work.stream, work.names, cast("Word2VecConfig", config), workers=work.workers)
+def _train_gensim(config: StaticConfig, work: _Training) -> tuple[np.ndarray, dict[str, Any]] | None:
+    model = GensimModel(work.stream, work.names, cast("Word2VecConfig", config), workers=work.workers)
     learn = partial(model.learn_epoch, progress=work.progress)
     return (model.vectors(), {}) if work.train(config, model, model.restore, learn) else None
 
 
-def _table(vectors_VD: np.ndarray, stream: Stream, vocabulary: Vocabulary, about: Mapping[str, Any]) -> TableEncoder:
+def _as_encoder(
+    vectors_VD: np.ndarray, stream: Stream, vocabulary: Vocabulary, about: Mapping[str, Any]
+) -> TableEncoder:
     whole = torch.zeros(len(vocabulary), vectors_VD.shape[1])
     whole[stream.ids_V] = torch.from_numpy(np.ascontiguousarray(vectors_VD))
     known = torch.zeros(len(vocabulary), dtype=torch.bool)

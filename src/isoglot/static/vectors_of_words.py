@@ -1,4 +1,4 @@
-"""Vectors of words: of one subword its own, of several their mean, as both papers do; and other people's as baselines.
+"""Word vectors from static subword vectors (the mean over a word's subwords, as in both papers), and from files.
 
 Shape legend: ``N`` words, ``D`` dimensions.
 """
@@ -67,9 +67,8 @@ def word_vectors(table: EncoderLike, words: Sequence[str] | None = None, languag
         if kept:
             found[word] = matrix[kept].mean(axis=0, dtype=np.float64).astype(np.float32)
     if not found:
-        raise InputError(
-            f"0 of {len(each):,} words have a vector", "check the language, and the case of the words", "no-match"
-        )
+        problem = f"0 of {len(each):,} words have a vector"
+        raise InputError(problem, "check the language, and the case of the words", "no-match")
     return Vectors(list(found), np.stack(list(found.values())))
 
 
@@ -182,7 +181,6 @@ def same_words(vectors: Vectors, words: Iterable[str]) -> Vectors:
     wanted = set(words)
     found = vectors.only(wanted)
     if not found.words:
-        raise InputError(
-            f"none of {len(vectors):,} words is among the other {len(wanted):,}", "check language and case", "no-match"
-        )
+        problem = f"none of {len(vectors):,} words is among the other {len(wanted):,}"
+        raise InputError(problem, "check language and case", "no-match")
     return found

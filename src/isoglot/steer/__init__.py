@@ -9,8 +9,6 @@ from isoglot.core.lazy import lazy_exports
 if TYPE_CHECKING:
     from isoglot.steer.bleu import Bleu as Bleu
     from isoglot.steer.bleu import bleu_1 as bleu_1
-    from isoglot.steer.decoding_protocol import TranslationOptions as TranslationOptions
-    from isoglot.steer.decoding_protocol import TranslationProtocol as TranslationProtocol
     from isoglot.steer.erasers.eraser import Eraser as Eraser
     from isoglot.steer.erasers.methods import INLP as INLP
     from isoglot.steer.erasers.methods import LEACE as LEACE
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from isoglot.steer.shift_choice import alpha_by_dev as alpha_by_dev
     from isoglot.steer.shift_choice import alpha_by_means as alpha_by_means
     from isoglot.steer.shift_choice import choose_shift as choose_shift
+    from isoglot.steer.shifted_decoding import TranslationOptions as TranslationOptions
+    from isoglot.steer.shifted_decoding import TranslationProtocol as TranslationProtocol
     from isoglot.steer.shifts import Shift as Shift
     from isoglot.steer.shifts import ShiftOptions as ShiftOptions
     from isoglot.steer.shifts import make_shift as make_shift

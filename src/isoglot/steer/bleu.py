@@ -12,14 +12,14 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from isoglot.core.errors import ConfigError, InputError, MissingPartError, check_counts
 from isoglot.core.language_codes import language_code
 from isoglot.core.optional import import_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import numpy as np
 
     from isoglot.vocab import Vocabulary
 
@@ -95,8 +95,6 @@ def bleu_parts(
 
     :func:`bleu_of_parts` of their sum over a set of sentences is the set's BLEU-1.
     """
-    import numpy as np
-
     metric = _metric(language, tokens, effective_order=True)
     sides = [_counted(side, language, tokens, vocabulary) for side in (texts, references)]
     each = [metric.sentence_score(text, [reference]) for text, reference in zip(*sides, strict=True)]
@@ -105,8 +103,6 @@ def bleu_parts(
 
 def bleu_of_parts(sums_M3: np.ndarray) -> np.ndarray:
     """BLEU-1 of sets of sentences, from the sums of their parts."""
-    import numpy as np
-
     right_M, made_M, wanted_M = sums_M3.T
     shorter_M = np.minimum(0.0, 1 - wanted_M / np.maximum(made_M, 1e-9))
     scores_M: np.ndarray = 100 * np.exp(shorter_M) * right_M / np.maximum(made_M, 1e-9)

@@ -11,6 +11,10 @@ from isoglot.core.artifact import ENDING, is_stored
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
+from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
+from isoglot.steer.means import LanguageMeans
+from isoglot.steer.shift_choice import ShiftChoice, choose_shift
+from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,11 +22,8 @@ if TYPE_CHECKING:
 
     from isoglot.model import Encoder, EncoderLike
     from isoglot.represent.layer_pass import Layers
-    from isoglot.steer.decoding_protocol import Special
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shift_choice import ShiftChoice
+    from isoglot.steer.shifted_decoding import Special
     from isoglot.steer.sweep import Sweep
-    from isoglot.steer.token_sets import TokenSets
 
 MEANS, SETS = "means.safetensors", "token_sets.json"
 FILE_SENTENCES = 10_000
@@ -35,17 +36,13 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     Raises:
         StorageError: The folder, the means or the token sets do not exist.
     """
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.token_sets import TokenSets
-
     place = folder.parent if folder.name == MEANS else folder
     if not (place / MEANS).exists():
         problem = f"no {MEANS} in this folder" if place.is_dir() else "no such folder"
         raise StorageError(problem, "create one with isoglot steer fit", "not-found", file=folder)
     if not is_stored(place / SETS):
-        raise StorageError(
-            f"{MEANS} without {SETS} or {SETS}{ENDING}", "copy the whole folder again", "not-found", file=folder
-        )
+        problem = f"{MEANS} without {SETS} or {SETS}{ENDING}"
+        raise StorageError(problem, "copy the whole folder again", "not-found", file=folder)
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
@@ -61,8 +58,6 @@ def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> dict[s
         ConfigError: A sweep has no cell to choose.
         StorageError: The folder has no means, or they cannot be written.
     """
-    from isoglot.steer.shift_choice import choose_shift
-
     choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
     file = (folder.parent if folder.name == MEANS else folder) / MEANS
     read_known(folder)[0].with_choices(choices).save(file)
@@ -86,12 +81,8 @@ def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:
     """
     found = own_known(model)
     if found is None:
-        raise StorageError(
-            "no language means are stored with this model",
-            "compute them: LanguageMeans.fit(encoder, {language: sentences})",
-            "not-found",
-            file=model,
-        )
+        remedy = "compute them: LanguageMeans.fit(encoder, {language: sentences})"
+        raise StorageError("no language means are stored with this model", remedy, "not-found", file=model)
     return found[0]
 
 
@@ -155,19 +146,12 @@ def fit_languages(
         ConfigError: A language has no built-in text.
         InputError: A sentence is empty.
     """
-    from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
-    from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.token_sets import TokenSets
-
     origin = "the given text"
     if texts is None:
         codes = languages or builtin_languages(encoder.vocabulary.languages)
         if not codes:
-            raise ConfigError(
-                f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in",
-                "give text of its languages",
-                "built-in-language",
-            )
+            problem = f"the encoder has {', '.join(encoder.vocabulary.languages)}, and none is built in"
+            raise ConfigError(problem, "give text of its languages", "built-in-language")
         texts = builtin_text(codes, sentences or TEXT_SENTENCES, seed=seed)
         origin = f"{sentences or TEXT_SENTENCES:,} built-in sentences of each language"
     means = LanguageMeans.fit(encoder, texts, layers=layers, special=special, name=name, progress=progress)
@@ -213,15 +197,11 @@ def languages_known(
             means.count(code)  # raises an error before any sentence is read
         origin = f"stored with {model}" if folder is None else str(folder)
         return KnownLanguages(means, sets if threshold is None else sets.with_threshold(threshold), origin)
-    from isoglot.languages.builtin import builtin_languages
-
     for code in codes:
         if code not in builtin_languages(encoder.vocabulary.languages):
-            raise ConfigError(
-                f"there is no mean of {code} and no built-in text to estimate it from",
-                f"estimate means from text of {code} with isoglot steer fit",
-                "built-in-language",
-            )
+            problem = f"there is no mean of {code} and no built-in text to estimate it from"
+            remedy = f"estimate means from text of {code} with isoglot steer fit"
+            raise ConfigError(problem, remedy, "built-in-language")
     return fit_languages(
         encoder,
         languages=codes,

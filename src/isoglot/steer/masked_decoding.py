@@ -21,9 +21,8 @@ from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places
 from isoglot.represent.layer_pass import batch_budget, chosen_layers, evaluation_mode, row_length
-from isoglot.represent.sentences import Sentences, read_sentences
-from isoglot.represent.token_rows import RowMaker
-from isoglot.steer.shifted_pass import best_tokens
+from isoglot.represent.sentences import RowMaker, Sentences, read_sentences
+from isoglot.steer.shifted_decoding import best_tokens
 from isoglot.steer.shifts import Shift, make_shift
 
 if TYPE_CHECKING:
@@ -120,9 +119,8 @@ def masked_languages(
     above = code  # language of the layers above the shift and of the head
     if alpha != 0:
         if means is None or target is None:
-            raise ConfigError(
-                f"a shift with alpha {alpha:g} needs means and a target language", "give both", "not-supported"
-            )
+            problem = f"a shift with alpha {alpha:g} needs means and a target language"
+            raise ConfigError(problem, "give both", "not-supported")
         shift, above = make_shift(encoder, means, code, target, number, alpha=alpha), language_code(target)
     rows = RowMaker(vocabulary, code, "text", row_length(encoder, None)).rows(list(read_sentences(sentences, "text")))
     stream = random_stream(seed, "masked languages")

@@ -8,7 +8,7 @@ Shapes: ``L`` layers, ``D`` hidden size.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoglot.model.protocol import EncoderLike
-    from isoglot.represent.layer_pass import Layers, Precision
+    from isoglot.represent.layer_pass import PassOptions
     from isoglot.represent.sentences import Sentences
-    from isoglot.steer.decoding_protocol import Special
+    from isoglot.steer.shifted_decoding import Special
 
 _KIND = "language means"
 _OF_ENCODER = ("name", "encoder_sha256", "vocabulary_sha256", "depth", "hidden_size", "precision", "special")
@@ -65,26 +65,21 @@ class LanguageMeans:
         encoder: EncoderLike,
         texts: Mapping[str, Sentences],
         *,
-        layers: Layers = "all",
-        length: int | None = None,
-        batch_tokens: int | None = None,
-        precision: Precision = "float32",
         special: Special = "exclude",
         name: str = "",
         progress: Progress = SILENT,
+        **options: Unpack[PassOptions],
     ) -> LanguageMeans:
         """Estimate the means from sentences, in one streaming pass per language.
 
         Args:
             encoder: Any encoder.
             texts: Sentences of each language, or a file with one per line.
-            layers: ``all``, or layer numbers; 0 is the embeddings, -1 the last.
-            length: Maximum number of tokens of a row. Default: the encoder's, at most 512.
-            batch_tokens: Tokens per batch, padding included. Default: depends on the device.
-            precision: Floating-point type of the encoder; sums are float64.
             special: Whether ``[CLS]`` and ``[SEP]`` count as tokens of a language.
             name: Name of the encoder, stored with the means.
             progress: Reports progress.
+            options: ``layers``, ``length``, ``batch_tokens`` and ``precision`` of the pass through the encoder
+                (:class:`isoglot.represent.layer_pass.PassOptions`); sums are float64.
 
         Raises:
             ConfigError: There is no language, a duplicate, or a layer or language that the encoder does not have.
@@ -97,20 +92,11 @@ class LanguageMeans:
         for given, sentences in texts.items():
             code = language_code(given)
             if code in moments:
-                raise ConfigError(
-                    f"the language {code} is given twice", "give all of its sentences at once", "duplicate"
-                )
+                problem = f"the language {code} is given twice"
+                raise ConfigError(problem, "give all of its sentences at once", "duplicate")
+            options["language"] = code
             moments[code] = language_statistics(
-                encoder,
-                sentences,
-                layers=layers,
-                language=code,
-                length=length,
-                batch_tokens=batch_tokens,
-                precision=precision,
-                special=special,
-                name=name,
-                progress=progress,
+                encoder, sentences, special=special, name=name, progress=progress, **options
             )
         first = next(iter(moments.values()))
         return cls(moments, {key: first.about[key] for key in _OF_ENCODER})
@@ -155,14 +141,7 @@ class LanguageMeans:
         Raises:
             ConfigError: The language or layer has no mean, or covariances were not stored.
         """
-        moments = self._at(language, layer)
-        if moments.covariances_LDD is None:
-            raise ConfigError(
-                "the means are stored without covariances, which transport and erasers need",
-                "estimate both from text with isoglot steer fit or LanguageMeans.fit",
-                "missing-data",
-            )
-        return moments.covariance(layer)
+        return self._at(language, layer).covariance(layer)
 
     def difference(self, source: str, target: str, layer: int) -> np.ndarray:
         """The target's mean minus the source's in a layer (D).
@@ -195,9 +174,8 @@ class LanguageMeans:
         self.check_shape(encoder)
         known = self.about.get("encoder_sha256")
         if known is not None and known != (found := encoder_hash(encoder)):
-            raise ConfigError(
-                f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})", remedy, "other-encoder"
-            )
+            problem = f"the means are of another encoder ({known[:8]}, not {str(found)[:8]})"
+            raise ConfigError(problem, remedy, "other-encoder")
 
     def check_shape(self, encoder: EncoderLike) -> None:
         """Check that an encoder has the same depth and hidden size.
@@ -208,11 +186,8 @@ class LanguageMeans:
         for key, found in (("depth", encoder.depth), ("hidden_size", encoder.hidden_size)):
             known = self.about.get(key, found)
             if known != found:
-                raise ConfigError(
-                    f"the means are of an encoder of {key} {known}, not {found}",
-                    "estimate the means of this encoder",
-                    "other-encoder",
-                )
+                problem = f"the means are of an encoder of {key} {known}, not {found}"
+                raise ConfigError(problem, "estimate the means of this encoder", "other-encoder")
 
     def without_covariances(self) -> LanguageMeans:
         """Means and counts only, in float32: all that shifts need, at a hundredth of the size."""

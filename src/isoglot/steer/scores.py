@@ -30,7 +30,7 @@ import numpy as np
 
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.steer.bleu import Bleu, BleuTokens, bleu_1
-from isoglot.steer.decoding_protocol import PROTOCOLS
+from isoglot.steer.shifted_decoding import PROTOCOLS
 from isoglot.steer.token_translation import Translation
 from isoglot.text.cleaning.scripts import RANGES
 from isoglot.text.formats.dictionary import Entry
@@ -108,7 +108,7 @@ def convert_rate(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets,
     Raises:
         ConfigError: A language has no token set, or an id is out of range.
     """
-    ids_N = _flat(out)
+    ids_N = _all_ids(out)
     sets.check_ids(ids_N)
     counted = len(ids_N) - int((sets.mask(source) & sets.mask(target))[ids_N].sum())
     return int(sets.only(target, but_not=source)[ids_N].sum()) / counted if counted else math.nan
@@ -120,7 +120,7 @@ def neither_share(out: Translation | Iterable[int] | np.ndarray, sets: TokenSets
     Raises:
         ConfigError: A language has no token set, or an id is out of range.
     """
-    ids_N = _flat(out)
+    ids_N = _all_ids(out)
     sets.check_ids(ids_N)
     return float((~(sets.mask(source) | sets.mask(target)))[ids_N].mean()) if len(ids_N) else math.nan
 
@@ -210,12 +210,12 @@ def scored(
     found: dict[str, Any] = {
         "tokens": len(made_N),
         "switched": int(switched_N.sum()),
-        "convert_rate": _known(rate),
+        "convert_rate": _none_if_nan(rate),
         "neither": neither_share(made_N, sets, source, target),
-        "distinct": _known(distinct_ratio(given_N, made_N, switched_N)),
+        "distinct": _none_if_nan(distinct_ratio(given_N, made_N, switched_N)),
     }
     if verdict_N3 is not None:
-        found |= _judged(verdict_N3, given_N == made_N, switched_N, rate)
+        found |= _dictionary_scores(verdict_N3, given_N == made_N, switched_N, rate)
     if references is not None:
         found["bleu"] = bleu_1(
             translation.texts, references, target, tokens=bleu_tokens, vocabulary=translation.vocabulary
@@ -223,7 +223,9 @@ def scored(
     return Scores(**found)
 
 
-def _judged(verdict_N3: np.ndarray, same_N: np.ndarray, switched_N: np.ndarray, rate: float) -> dict[str, Any]:
+def _dictionary_scores(
+    verdict_N3: np.ndarray, same_N: np.ndarray, switched_N: np.ndarray, rate: float
+) -> dict[str, Any]:
     covered_N, right_N, begun_N = verdict_N3.T
     judged_N = switched_N & covered_N
     judged, right = int(judged_N.sum()), int((right_N & judged_N).sum())
@@ -234,11 +236,11 @@ def _judged(verdict_N3: np.ndarray, same_N: np.ndarray, switched_N: np.ndarray, 
     return {
         "judged": judged,
         "coverage": judged / int(switched_N.sum()) if switched_N.any() else None,
-        "precision": _known(precision),
+        "precision": _none_if_nan(precision),
         "begun": begun / judged if judged else None,
         # Without switched tokens the headline is 0, though precision is undefined.
-        "headline": 0.0 if rate == 0 else _known(rate * precision),
-        "kept": _known(kept),
+        "headline": 0.0 if rate == 0 else _none_if_nan(rate * precision),
+        "kept": _none_if_nan(kept),
         "harmonic": None if math.isnan(rate + kept) else harmonic(rate, kept),
     }
 
@@ -318,9 +320,8 @@ class Judge:
         self._blank = blank_before_words(vocabulary, target)
         listed = translations_by_word(dictionary)
         if not listed:
-            raise InputError(
-                "the dictionary has no entries", "write a source word, a blank and a target word per line", "empty"
-            )
+            problem = "the dictionary has no entries"
+            raise InputError(problem, "write a source word, a blank and a target word per line", "empty")
         self._begins: dict[str, frozenset[int]] = {}
         self._spans: list[list[tuple[int, int, str, frozenset[str]]]] = []
         for ids_N in given:
@@ -384,11 +385,11 @@ def translations_by_word(dictionary: Dictionary) -> dict[str, frozenset[str]]:
     return {word: frozenset(translations) for word, translations in found.items()}
 
 
-def _flat(out: Translation | Iterable[int] | np.ndarray) -> np.ndarray:
+def _all_ids(out: Translation | Iterable[int] | np.ndarray) -> np.ndarray:
     if isinstance(out, Translation):
         return np.concatenate(out.made)
     return np.asarray(out if isinstance(out, np.ndarray) else list(out), dtype=np.int64)
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

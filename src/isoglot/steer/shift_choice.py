@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoglot.steer.means import LanguageMeans
-    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifted_decoding import Cell
     from isoglot.steer.shifts import Kind
     from isoglot.steer.sweep import Sweep
 
@@ -94,9 +94,8 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         ConfigError: There is no BLEU-1, or every cell has too many tokens of neither language.
     """
     if sweep.kind != "mean":
-        raise ConfigError(
-            f"shifts of kind {sweep.kind} cannot be chosen from", "sweep shifts of kind mean", "conflicting-options"
-        )
+        problem = f"shifts of kind {sweep.kind} cannot be chosen from"
+        raise ConfigError(problem, "sweep shifts of kind mean", "conflicting-options")
     cells = {
         cell: one.bleu.score
         for cell, one in sweep.scores.items()
@@ -104,11 +103,8 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
     }
     if not cells or sweep.source_bleu is None:
         why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
-        raise ConfigError(
-            f"{sweep.source} to {sweep.target}: no cell to choose: {why}",
-            "sweep parallel sentences with sacrebleu installed, and more layers and alphas",
-            "not-supported",
-        )
+        remedy = "sweep parallel sentences with sacrebleu installed, and more layers and alphas"
+        raise ConfigError(f"{sweep.source} to {sweep.target}: no cell to choose: {why}", remedy, "not-supported")
     best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
     found = sweep.scores[best]
     return ShiftChoice(
@@ -126,7 +122,7 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
 def best_cell(cells: Mapping[Cell, tuple[float, float]]) -> Cell:
     """The cell with the highest convert rate among those near the best BLEU-1.
 
-    >>> from isoglot.steer.shifted_pass import Cell
+    >>> from isoglot.steer.shifted_decoding import Cell
     >>> best_cell({Cell(6, 2.0): (22.3, 0.55), Cell(8, 2.5): (21.8, 0.82), Cell(8, 3.0): (20.8, 0.94)})
     Cell(layer=8, alpha=2.5)
 
@@ -268,9 +264,8 @@ def alpha_by_means(means: LanguageMeans, source: str, target: str, layer: int, *
         raise ConfigError(f"a share of {share}", "give a number between 0 and 1, such as 0.9", "invalid-value")
     difference_D = means.difference(source, target, layer)
     if not difference_D.any():
-        raise ConfigError(
-            f"{source} and {target} have equal means in layer {layer}", "choose another layer", "not-supported"
-        )
+        problem = f"{source} and {target} have equal means in layer {layer}"
+        raise ConfigError(problem, "choose another layer", "not-supported")
     own_DD, their_DD = means.covariance(source, layer), means.covariance(target, layer)
     within_DD = (own_DD + their_DD) / 2
     scale_D = np.sqrt(np.diag(within_DD))

@@ -292,9 +292,8 @@ def _alphas(encoder: EncoderLike, alpha: float, options: ShiftOptions) -> torch.
         ids = np.fromiter((int(each) for each in options.shared), dtype=np.int64)
         wrong = ids[(ids < 0) | (ids >= len(alphas_V))]
         if len(wrong):
-            raise ConfigError(
-                f"there is no token {wrong[0]}", f"give ids from 0 to {len(alphas_V) - 1}", "unknown-name"
-            )
+            problem = f"there is no token {wrong[0]}"
+            raise ConfigError(problem, f"give ids from 0 to {len(alphas_V) - 1}", "unknown-name")
         alphas_V[torch.from_numpy(ids)] = float(options.shared_alpha or 0.0)
     special = torch.tensor(sorted(vocabulary.special.values()))
     # Special tokens occur in the text of every language but are not shared words.

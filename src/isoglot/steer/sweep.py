@@ -17,15 +17,16 @@ from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import random_stream
 from isoglot.steer.bleu import Bleu, bleu_1, bleu_of_parts, bleu_parts, check_references
-from isoglot.steer.decoding_protocol import (
+from isoglot.steer.scores import MIN_JUDGED, Dictionary, Judge, Scores, scored
+from isoglot.steer.shifted_decoding import (
     DEFAULT_TRANSLATION,
     PROTOCOLS,
+    Cell,
+    Seconds,
     TranslationOptions,
     TranslationProtocol,
     two_columns,
 )
-from isoglot.steer.scores import MIN_JUDGED, Dictionary, Judge, Scores, scored
-from isoglot.steer.shifted_pass import Cell, Seconds
 from isoglot.steer.token_translation import Translation, known_sets, translate_grid, unknown_tokens
 
 if TYPE_CHECKING:
@@ -89,11 +90,8 @@ class Sweep(Displayed):
         check_name("figure", figure, get_args(Figure))
         cell = Cell(layer, float(alpha))
         if cell not in self.scores:
-            raise ConfigError(
-                f"no cell of layer {layer} and alpha {alpha:g}",
-                f"layers are {list(self.layers)}, alphas {list(self.alphas)}",
-                "unknown-layer",
-            )
+            problem = f"no cell of layer {layer} and alpha {alpha:g}"
+            raise ConfigError(problem, f"layers are {list(self.layers)}, alphas {list(self.alphas)}", "unknown-layer")
         found = self.scores[cell]
         if figure == "bleu":
             return None if found.bleu is None else found.bleu.score

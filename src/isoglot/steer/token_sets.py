@@ -16,6 +16,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoglot.core.artifact import Compression, read_index_file, write_sealed
 from isoglot.core.errors import ConfigError, InputError, IsoglotError, check_range, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -23,8 +25,6 @@ from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import numpy as np
 
     from isoglot.represent.sentences import Sentences
     from isoglot.vocab import Vocabulary
@@ -61,8 +61,6 @@ class TokenSets:
     def __init__(
         self, counts: Mapping[str, np.ndarray], *, threshold: int | None = THRESHOLD, vocabulary: str | None = None
     ) -> None:
-        import numpy as np
-
         if not counts:
             raise ConfigError("token sets of no language", "give text of at least one", "missing-data")
         if threshold is None:
@@ -94,8 +92,6 @@ class TokenSets:
             InputError: There is no sentence, or one is empty.
             StorageError: A file cannot be read.
         """
-        import numpy as np
-
         from isoglot.represent.sentences import in_chunks
 
         counts = {}
@@ -119,16 +115,11 @@ class TokenSets:
         Raises:
             ConfigError: They are of another vocabulary, the threshold is below 1, or a language has no token left.
         """
-        import numpy as np
-
         plain = {}
         for code, count in counts.items():
             if len(count) != len(vocabulary):
-                raise ConfigError(
-                    f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}",
-                    "count with this vocabulary",
-                    "other-size",
-                )
+                problem = f"counts of {len(count):,} ids of {code} for a vocabulary of {len(vocabulary):,}"
+                raise ConfigError(problem, "count with this vocabulary", "other-size")
             plain[code] = np.array(count, dtype=np.int64)
             plain[code][list(vocabulary.special.values())] = 0
         found = cls(plain, threshold=threshold, vocabulary=vocabulary.hash)
@@ -172,23 +163,16 @@ class TokenSets:
         """
         code = language_code(language)
         if code not in self._masks:
-            raise ConfigError(
-                f"there is no token set of {shown(code)}",
-                f"{nearest_name(code, self._masks)}, or {_REMEDY}",
-                "unknown-name",
-            )
+            problem = f"there is no token set of {shown(code)}"
+            raise ConfigError(problem, f"{nearest_name(code, self._masks)}, or {_REMEDY}", "unknown-name")
         return self._masks[code]
 
     def ids(self, language: str) -> np.ndarray:
         """Ids of a language, sorted."""
-        import numpy as np
-
         return np.flatnonzero(self.mask(language))
 
     def shared(self, one: str, other: str) -> np.ndarray:
         """Ids that two languages share, sorted."""
-        import numpy as np
-
         return np.flatnonzero(self.mask(one) & self.mask(other))
 
     def only(self, language: str, *, but_not: str) -> np.ndarray:
@@ -218,9 +202,8 @@ class TokenSets:
             ConfigError: They do not.
         """
         if self.size != len(vocabulary) or (self.vocabulary is not None and self.vocabulary != vocabulary.hash):
-            raise ConfigError(
-                "the token sets belong to another vocabulary", "compute those of this vocabulary", "other-vocabulary"
-            )
+            problem = "the token sets belong to another vocabulary"
+            raise ConfigError(problem, "compute those of this vocabulary", "other-vocabulary")
 
     def check_known(self, languages: Iterable[str] | None = None) -> None:
         """Check that languages have at least one token.
@@ -233,16 +216,10 @@ class TokenSets:
                 continue
             most = int(self.counts[code].max(initial=0))
             if most:
-                raise ConfigError(
-                    f"no token of {code} occurs {self.threshold:,} times",
-                    f"set the threshold to {most:,} at most",
-                    "missing-data",
-                )
-            raise ConfigError(
-                f"the text of {code} has no token that the vocabulary knows",
-                "leave the language out, or use an encoder that knows it",
-                "missing-data",
-            )
+                problem = f"no token of {code} occurs {self.threshold:,} times"
+                raise ConfigError(problem, f"set the threshold to {most:,} at most", "missing-data")
+            problem = f"the text of {code} has no token that the vocabulary knows"
+            raise ConfigError(problem, "leave the language out, or use an encoder that knows it", "missing-data")
 
     def about(self, languages: Iterable[str] | None = None) -> dict[str, Any]:
         """Threshold, text sizes, set sizes and overlaps, to report with a convert rate."""
@@ -266,8 +243,6 @@ class TokenSets:
         Raises:
             StorageError: It cannot be written.
         """
-        import numpy as np
-
         counts = {}
         for code, count_V in self.counts.items():
             met_N = np.flatnonzero(count_V)
@@ -290,8 +265,6 @@ class TokenSets:
             InputError: It has another format.
             StorageError: It cannot be read.
         """
-        import numpy as np
-
         remedy = "create it with isoglot steer fit"
         wrong = InputError("not a file of token sets", remedy, "unknown-format", file=path)
         facts = read_index_file(Path(path), {"counts": dict}, version=_FORMAT, what=_KIND, remedy=remedy)

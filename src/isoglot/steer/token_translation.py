@@ -14,10 +14,9 @@ from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress, counted
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, TranslationOptions
 from isoglot.steer.language_files import KnownLanguages, languages_known
 from isoglot.steer.shift_choice import shift_to_use
-from isoglot.steer.shifted_pass import Cell, Seconds, decode_shifted
+from isoglot.steer.shifted_decoding import DEFAULT_TRANSLATION, Cell, Seconds, TranslationOptions, decode_shifted
 from isoglot.steer.token_sets import TokenSets
 
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import numpy as np
+
 from isoglot.core.artifact import load_arrays, read_sealed, save_arrays, write_sealed
 from isoglot.core.config import build_config
 from isoglot.core.errors import ConfigError, InputError, StorageError, shown
@@ -31,7 +33,7 @@ from isoglot.core.table import Table
 from isoglot.transfer.scoring.evaluation import Selected, SelectionRule, select
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
 from isoglot.transfer.tasks.task import Data, Task, by_code
-from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, tell_in_training
+from isoglot.transfer.tuning.checks import check_examples, check_learned, check_scored, check_setting, report_overlap
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.tuning.tuned_encoder import EPOCHS, HeldVectors, Tuned
@@ -39,8 +41,6 @@ from isoglot.transfer.tuning.tuned_folder import INDEX, check_begun, check_free,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
 
     from isoglot.core.run import RunRecord
     from isoglot.model.protocol import EncoderLike
@@ -238,7 +238,7 @@ def run_experiment(
     if folder is not None:
         _check_folder(folder, encoder, task, train, dev, grid, resume=resume)
     with options.get("record") or nullcontext() as run:
-        leaked = tell_in_training(train, dev, test, say)
+        leaked = report_overlap(train, dev, test, say)
         folder = None if folder is None else writable_folder(folder)
         told: dict[str, Any] = {"held": HeldVectors(encoder), "progress": progress, "say": say, "resume": resume}
         tune = partial(fine_tune, encoder, task, train, dev, source=options.get("source"), **told)
@@ -251,7 +251,7 @@ def run_experiment(
                 trial.tests = select(tuned, test, progress=progress)
             tuned_models = [max([*tuned_models, *found], key=lambda one: one[0].dev)]
         ((_, best),) = tuned_models
-        _tell_tests(_best(trials).tests, say)
+        _report_tests(_best(trials).tests, say)
         hashes = {code: data.sha256 for code, data in test.items()}
         scores, learned = tuple(_lines(trials, task.metric)), _learned(best, dev)
         done = Outcome(task.name, task.metric, best.languages, tuple(trials), scores, best, learned, hashes, leaked)
@@ -339,7 +339,7 @@ def _best(trials: Sequence[Trial]) -> Trial:
     return max(trials, key=lambda trial: trial.dev)
 
 
-def _tell_tests(tests: Sequence[Selected], say: Say) -> None:
+def _report_tests(tests: Sequence[Selected], say: Say) -> None:
     """Report skipped test examples, unseen labels and constant predictions."""
     for one in tests:
         if one.way == "source dev":
@@ -392,8 +392,6 @@ def _other_means(by_seed: Sequence[Sequence[Selected]], metric: str) -> dict[str
 
 
 def _write(outcome: Outcome, folder: Path) -> list[Path]:
-    import numpy as np
-
     counts = {
         f"{trial.seed}/{trial.setting}/{one.language}/{one.way}": np.ascontiguousarray(one.test.scores.ratio_S2)
         for trial in outcome.trials
@@ -448,7 +446,8 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
     facts, other_facts = (_facts(Path(folder)) for folder in (one, other))
     counts, other_counts = (_counts(Path(folder), way) for folder in (one, other))
     if facts["task"] != other_facts["task"]:
-        raise _different(f"{facts['task']} in {one}, {other_facts['task']} in {other}", "compare runs of one task")
+        problem = f"{facts['task']} in {one}, {other_facts['task']} in {other}"
+        raise InputError(problem, "compare runs of one task", "other-data")
     for folder, own in ((one, counts), (other, other_counts)):
         if not own:
             problem = f"no test in {folder} has epochs chosen by {way}"
@@ -460,16 +459,12 @@ def compare_experiments(one: str | Path, other: str | Path, *, way: SelectionRul
     for language in languages:
         if facts["tests"].get(language) != other_facts["tests"].get(language):
             problem = f"{one} and {other} were tested on different {language} sentences"
-            raise _different(problem, "test both on the same file")
+            raise InputError(problem, "test both on the same file", "other-data")
     found = compare_all([(counts[language], other_counts[language]) for language in languages])
     return [
-        Compared(code, _mean(counts[code]), _mean(other_counts[code]), each)
+        Compared(code, _mean_score(counts[code]), _mean_score(other_counts[code]), each)
         for code, each in zip(languages, found, strict=True)
     ]
-
-
-def _different(problem: str, remedy: str) -> InputError:
-    return InputError(problem, remedy, "other-data")
 
 
 def _facts(folder: Path) -> dict[str, Any]:
@@ -491,5 +486,5 @@ def _counts(folder: Path, way: SelectionRule) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def _mean(counts: list[np.ndarray]) -> float:
+def _mean_score(counts: list[np.ndarray]) -> float:
     return statistics.fmean(100 * float(each[:, 0].sum()) / max(1, int(each[:, 1].sum())) for each in counts)

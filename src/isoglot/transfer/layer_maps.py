@@ -55,23 +55,17 @@ def read_layer_maps(folder: str | Path, languages: tuple[str, str]) -> dict[int,
     form = {"languages": [str], "layers": [{"layer": int | None, "target_layer": int | None}]}
     about = read_sealed(folder / METRICS, form, remedy="use a folder written by isoglot align")
     if tuple(about["languages"]) != wanted:
-        raise ConfigError(
-            f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}",
-            f"fit them with isoglot align words from the {wanted[0]} to the {wanted[1]} model",
-            "other-language",
-        )
+        problem = f"the maps in {folder} go from {' to '.join(about['languages'])}, not from {wanted[0]} to {wanted[1]}"
+        remedy = f"fit them with isoglot align words from the {wanted[0]} to the {wanted[1]} model"
+        raise ConfigError(problem, remedy, "other-language")
     crossed = [each for each in about["layers"] if each["layer"] != each["target_layer"]]
     if crossed:
-        raise ConfigError(
-            f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}",
-            "fit maps between equal layers",
-            "unknown-layer",
-        )
+        problem = f"{folder} maps layer {crossed[0]['layer']} to layer {crossed[0]['target_layer']}"
+        raise ConfigError(problem, "fit maps between equal layers", "unknown-layer")
     found = {layer: mapping for layer, mapping in read_maps(folder).items() if layer is not None}
     if not found:
-        raise ConfigError(
-            f"the map in {folder} belongs to no layer", "fit one with isoglot align words", "unknown-layer"
-        )
+        problem = f"the map in {folder} belongs to no layer"
+        raise ConfigError(problem, "fit one with isoglot align words", "unknown-layer")
     return found
 
 
@@ -151,9 +145,8 @@ class Bitexts:
 
     def _check(self, code: str) -> None:
         if isinstance(self.files, dict) and code not in self.files:
-            raise ConfigError(
-                f"there are no parallel sentences of {code} to fit maps from", "give them, or maps", "missing-data"
-            )
+            problem = f"there are no parallel sentences of {code} to fit maps from"
+            raise ConfigError(problem, "give them, or maps", "missing-data")
 
 
 @dataclass(frozen=True)
@@ -217,8 +210,10 @@ def fit_layer_maps(
         "bitext": digest.hexdigest(),
         "encoders": encoders,
     }
-    if folder is not None and (folder / _MADE_OF).exists() and _fitted_from(folder) == made_of:
-        return LayerMaps(read_layer_maps(folder, languages))
+    if folder is not None and (folder / _MADE_OF).exists():
+        remedy = "remove the folder: the maps are then fitted again"
+        if read_sealed(folder / _MADE_OF, remedy=remedy) == made_of:
+            return LayerMaps(read_layer_maps(folder, languages))
     with TemporaryDirectory(prefix="isoglot-") as scratch:
         aligned = align_words(
             other,
@@ -229,7 +224,7 @@ def fit_layer_maps(
             config=config,
             scratch=Path(scratch),
             progress=progress,
-        ).between(encoders)
+        )
     maps = {each.layer: each.mapping for each in aligned.layers if each.layer is not None}
     return LayerMaps(maps, aligned, made_of)
 
@@ -267,10 +262,6 @@ def maps_folder(models: str, language: str) -> Path:
     return Path("maps") / f"{models}-{language}"
 
 
-def _fitted_from(folder: Path) -> dict[str, Any]:
-    return read_sealed(folder / _MADE_OF, remedy="remove the folder: the maps are then fitted again")
-
-
 def check_maps(
     maps: Mapping[int, PairMap],
     layers: Sequence[int],
@@ -297,19 +288,15 @@ def check_maps(
     ]
     for layer in layers:
         if layer not in maps:
-            raise ConfigError(
-                f"there is no map of layer {layer} from {way}",
-                f"fit one, or choose from layers {', '.join(map(str, sorted(maps)))}",
-                "unknown-layer",
-            )
+            remedy = f"fit one, or choose from layers {', '.join(map(str, sorted(maps)))}"
+            raise ConfigError(f"there is no map of layer {layer} from {way}", remedy, "unknown-layer")
         widths = maps[layer].widths_[:2]
         if widths != (other.hidden_size, source.hidden_size):
-            raise ConfigError(
+            problem = (
                 f"the map of layer {layer} from {way} is for hidden sizes {widths[0]} and {widths[1]}; the models have "
-                f"{other.hidden_size} and {source.hidden_size}",
-                "fit the maps with these two models",
-                "other-size",
+                f"{other.hidden_size} and {source.hidden_size}"
             )
+            raise ConfigError(problem, "fit the maps with these two models", "other-size")
         check_end(maps[layer], "source", headers[0], layer)
         check_end(maps[layer], "target", headers[1], layer)
 

@@ -41,9 +41,9 @@ from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.transfer.layer_maps import LayerMaps, check_maps, map_hash, maps_folder
 from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import Estimate, PairedComparison, compare_all, estimate_runs
-from isoglot.transfer.stacked_encoder import MEMORY, Below, Continued, FrozenStates
+from isoglot.transfer.stacked_encoder import MEMORY, FrozenStates, LowerLayers, StackedEncoder
 from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
-from isoglot.transfer.tuning.checks import check_examples, check_scored, tell_in_training
+from isoglot.transfer.tuning.checks import check_examples, check_scored, report_overlap
 from isoglot.transfer.tuning.config import TuneConfig
 from isoglot.transfer.tuning.fine_tuning import events_in_words, fine_tune
 from isoglot.transfer.tuning.tuned_encoder import Tuned, reader_of
@@ -100,11 +100,8 @@ class MapTransferConfig(TuneConfig):
         """
         for key in _FIXED:
             if getattr(self, key) != TuneConfig.model_fields[key].default or key in self.grid:
-                raise ConfigError(
-                    f"{key} is set, but map transfer trains the new layers and freezes all others",
-                    "remove it, or choose another recipe",
-                    "conflicting-options",
-                )
+                problem = f"{key} is set, but map transfer trains the new layers and freezes all others"
+                raise ConfigError(problem, "remove it, or choose another recipe", "conflicting-options")
         for key in self.grid:
             if key in _SHARED:
                 raise ConfigError(
@@ -225,11 +222,8 @@ class MapPoints:
             there = dict(self.get(models, layer, seed).facts["maps"])
             changed = [code for code in {*there, *maps} if there.get(code) != maps.get(code)]
             if changed:
-                raise ConfigError(
-                    f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed",
-                    "resume with the same maps, or use another folder",
-                    "other-settings",
-                )
+                problem = f"{self.out} has another run: the map of {changed[0]} in layer {layer} has changed"
+                raise ConfigError(problem, "resume with the same maps, or use another folder", "other-settings")
         return (models, layer, seed) in self._known
 
     def put(self, point: MapPoint) -> None:
@@ -461,10 +455,11 @@ class MapRun:
         """Check that models, maps and data are of the same languages; returns the training language."""
         if len(self.train) != 1:
             languages = " and ".join(self.train) or "no language"
-            raise _other_language(f"training data of {languages}", "give training data of one language")
+            raise ConfigError(f"training data of {languages}", "give training data of one language", "other-language")
         (source,) = self.train
         if source not in self.dev:
-            raise _missing(f"dev data of {source}", f"give dev data of {source}; epochs are selected on it")
+            problem = f"there is no dev data of {source}"
+            raise ConfigError(problem, f"give dev data of {source}; epochs are selected on it", "missing-data")
         if not self.models or len({each.name for each in self.models}) < len(self.models):
             remedy = "give monolingual ones, and a bilingual one if any"
             raise ConfigError("no models, or two of one name", remedy, "duplicate")
@@ -472,15 +467,16 @@ class MapRun:
             for code in self.test:
                 if code != source and code not in each.others:
                     remedy = f"give a model of {code}, or remove its test data"
-                    raise _other_language(f"no {each.name} model reads {code}", remedy)
+                    raise ConfigError(f"no {each.name} model reads {code}", remedy, "other-language")
             for code in each.others:
                 if code == source:
-                    raise _other_language(f"another model for {code}, the training language", "remove it")
+                    raise ConfigError(f"another model for {code}, the training language", "remove it", "other-language")
                 if code not in self.test:
-                    raise _missing(f"test data of {code}", f"give test data of {code}, or remove its model")
+                    problem = f"there is no test data of {code}"
+                    raise ConfigError(problem, f"give test data of {code}, or remove its model", "missing-data")
             if unread := sorted(set(each.maps) - set(each.others)):
                 problem = f"maps of {', '.join(unread)}, which no {each.name} model reads"
-                raise _other_language(problem, "remove them, or give the model")
+                raise ConfigError(problem, "remove them, or give the model", "other-language")
         return source
 
     def identity(self) -> dict[str, Any]:
@@ -543,7 +539,7 @@ class MapRun:
                 for place, some in (fitted or {}).items():
                     some.save(self.out / place)
                 open_run(self.out, self.identity(), resume=self.resume)
-            leaked = tell_in_training(self.train, self.dev, self.test, say)
+            leaked = report_overlap(self.train, self.dev, self.test, say)
             for each in self.models:
                 if todo[each.name]:
                     self._train(each, todo[each.name], points, progress, say)
@@ -560,25 +556,20 @@ class MapRun:
         return found
 
     def _train(
-        self,
-        models: Models,
-        todo: Sequence[tuple[int, int]],
-        points: MapPoints,
-        progress: Progress,
-        say: Say,
+        self, models: Models, todo: Sequence[tuple[int, int]], points: MapPoints, progress: Progress, say: Say
     ) -> None:
         """Train new layers on the frozen ones, layer by layer, with every setting of the grid; test the best."""
         states, only = self._frozen_states(models), {self.source: self.dev[self.source]}
         for number, (layer, seed) in enumerate(todo):
             began = time.monotonic()
             for held in states.values():
-                held.climb(layer, progress)
+                held.advance_to(layer, progress)
             tell = say if number == 0 else lambda _: None  # rows are the same in all layers
             runs: dict[str, SettingRun] = {}
             best: list[tuple[str, Tuned]] = []
             for name, setting in self.config.settings().items():
-                below = Below(states[self.source])
-                new = Continued(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
+                below = LowerLayers(states[self.source])
+                new = StackedEncoder(below, layers=setting.new_layers, dropout=setting.new_dropout, seed=seed)
                 told = (lambda _: None) if runs else tell
                 own = setting.tuning(seed)
                 tuned = fine_tune(new, self.task, self.train, only, own, progress=progress, say=told)
@@ -618,24 +609,16 @@ class MapRun:
         self, tuned: Tuned, models: Models, states: Mapping[str, FrozenStates], layer: int
     ) -> dict[tuple[str, Arm], Evaluation]:
         """Test the training language, and every other language with a map, and without if the hidden size is equal."""
-        assert isinstance(tuned.encoder, Continued)  # noqa: S101 - for the type checker
-        ways: list[tuple[str, Arm, Below]] = [(self.source, "source", tuned.encoder.below)]
+        assert isinstance(tuned.encoder, StackedEncoder)  # noqa: S101 - for the type checker
+        ways: list[tuple[str, Arm, LowerLayers]] = [(self.source, "source", tuned.encoder.below)]
         for code in models.others:
             if states[code].encoder.hidden_size == tuned.encoder.hidden_size:
-                ways.append((code, "unmapped", Below(states[code])))
+                ways.append((code, "unmapped", LowerLayers(states[code])))
             if code in models.maps:
-                below = Below(states[code], models.maps[code][layer], self.config.vector_norms)
+                below = LowerLayers(states[code], models.maps[code][layer], self.config.vector_norms)
                 ways.append((code, "mapped", below))
         found: dict[tuple[str, Arm], Evaluation] = {}
         for code, arm, below in ways:
-            readers = {code: tuned.encoder.standing_on(below)}
+            readers = {code: tuned.encoder.on_lower_layers(below)}
             found[code, arm] = evaluate(tuned, tuned.task, {code: self.tests[code]}, encoders=readers)[code]
         return found
-
-
-def _other_language(problem: str, remedy: str) -> ConfigError:
-    return ConfigError(problem, remedy, "other-language")
-
-
-def _missing(what: str, remedy: str) -> ConfigError:
-    return ConfigError(f"there is no {what}", remedy, "missing-data")

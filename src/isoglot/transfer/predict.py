@@ -29,8 +29,8 @@ from isoglot.text.formats.conll import (
 )
 from isoglot.text.formats.lines import line_writer, read_lines
 from isoglot.transfer.tasks.classification import Classification
-from isoglot.transfer.tasks.tagging import blanks_of
 from isoglot.transfer.tasks.task import Kind, Parsed, Passage, Tagged, Task
+from isoglot.transfer.tasks.word_tasks import blanks_of
 from isoglot.transfer.tuning.fine_tuning import events_in_words
 
 if TYPE_CHECKING:
@@ -47,15 +47,11 @@ FORMATS: dict[Kind, tuple[Format, ...]] = {
     "tagging": ("bio", "conllu", "json"),
     "parsing": ("conllu", "json"),
 }
+_WITH_WORDS: dict[Kind, type[Tagged | Parsed]] = {"tagging": Tagged, "parsing": Parsed}
 
 
 def read_unlabeled(
-    task: Task[Any],
-    path: str | Path,
-    language: str,
-    *,
-    counts: Counter[str] | None = None,
-    say: Say = say_nothing,
+    task: Task[Any], path: str | Path, language: str, *, counts: Counter[str] | None = None, say: Say = say_nothing
 ) -> list[Example]:
     """Read examples without labels from a file.
 
@@ -71,12 +67,15 @@ def read_unlabeled(
         StorageError: The file cannot be read.
     """
     if task.kind != "classification" and _is_treebank(path):
-        found: list[Example] = [_of_tree(task.kind, tree) for tree in read_conllu(path, heads="optional")]
+        found: list[Example] = [
+            _WITH_WORDS[task.kind](tuple(word.form for word in tree.words), blanks=blanks_of(tree), tree=tree)
+            for tree in read_conllu(path, heads="optional")
+        ]
     elif task.kind == "classification":
         found = [_passage(task, line, path, number) for number, line in read_lines(path)]
     elif "\t" in next((line for _, line in read_lines(path) if line.strip()), ""):
         sentences = read_tokens(path, prefix=find_prefix(path, language))
-        found = [Tagged(tuple(each)) if task.kind == "tagging" else Parsed(tuple(each)) for each in sentences]
+        found = [_WITH_WORDS[task.kind](tuple(each)) for each in sentences]
     else:
         split = segmenter(language, word_method(language))
         lines = list(read_lines(path))
@@ -116,21 +115,10 @@ def _passage(task: Task[Any], line: str, path: str | Path | None, number: int | 
     texts = tuple(line.split("\t"))
     wanted = task.texts if isinstance(task, Classification) else 1
     if len(texts) != wanted or not all(text.strip() for text in texts):
-        raise InputError(
-            f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}",
-            "separate the two by a tab" if wanted == 2 else "write one per line",
-            "malformed-line",
-            file=path,
-            line=number,
-        )
+        problem = f"{shown(line)} is not {'two texts' if wanted == 2 else 'a text'}"
+        remedy = "separate the two by a tab" if wanted == 2 else "write one per line"
+        raise InputError(problem, remedy, "malformed-line", file=path, line=number)
     return Passage(texts)
-
-
-def _of_tree(kind: Kind, tree: Tree) -> Example:
-    words = tuple(word.form for word in tree.words)
-    if kind == "tagging":
-        return Tagged(words, blanks=blanks_of(tree), tree=tree)
-    return Parsed(words, blanks=blanks_of(tree), tree=tree)
 
 
 def _of_text(
@@ -141,7 +129,7 @@ def _of_text(
         raise InputError(f"a tab in {shown(text)}", remedy, "malformed-line", file=path, line=number)
     spans = word_spans(text, words)
     blanks = tuple(text[end : end + 1].isspace() for _, end in spans)
-    return Tagged(tuple(words), blanks=blanks) if kind == "tagging" else Parsed(tuple(words), blanks=blanks)
+    return _WITH_WORDS[kind](tuple(words), blanks=blanks)
 
 
 def predict_text(
@@ -226,9 +214,8 @@ def check_format(task: Task[Any], form: str) -> None:
         ConfigError: It cannot.
     """
     if form not in FORMATS[task.kind]:
-        raise ConfigError(
-            f"{task.title} cannot be written as {form}", f"choose {' or '.join(FORMATS[task.kind])}", "not-supported"
-        )
+        problem = f"{task.title} cannot be written as {form}"
+        raise ConfigError(problem, f"choose {' or '.join(FORMATS[task.kind])}", "not-supported")
 
 
 def as_json(example: Example) -> str:

@@ -19,10 +19,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.artifact import read_sealed
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.progress import Task as Work
 from isoglot.core.table import Table
@@ -30,12 +30,13 @@ from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin
 from isoglot.represent.layer_pass import Layers, chosen_layers
 from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
+from isoglot.steer.shifted_decoding import check_alphas
 from isoglot.steer.shifts import Kind, Positions, ShiftOptions, make_shift, shift
 from isoglot.transfer.scoring.evaluation import Evaluation, evaluate
 from isoglot.transfer.scoring.significance import PairedComparison, compare_all
 from isoglot.transfer.tasks.task import Data, by_code
 from isoglot.transfer.tuning.checks import check_scored
-from isoglot.transfer.tuning.tunable import layer_numbers, tunable
+from isoglot.transfer.tuning.config import layer_numbers, trained_parameters
 from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
@@ -306,11 +307,8 @@ def shift_examples(
         ConfigError: There are languages beside test examples, or dev examples without these.
     """
     if test and languages:
-        raise ConfigError(
-            "languages are chosen from built-in examples, and test examples are given",
-            "remove the languages: the test examples have their own",
-            "conflicting-options",
-        )
+        problem = "languages are chosen from built-in examples, and test examples are given"
+        raise ConfigError(problem, "remove the languages: the test examples have their own", "conflicting-options")
     if test:
         return {code: data if count is None else data.head(count) for code, data in test.items()}, dev
     if dev:
@@ -348,11 +346,8 @@ def learn_means(
         ConfigError: There is no text, or none of a language.
     """
     if texts is None and builtin is None:
-        raise ConfigError(
-            "there are no means of the fine-tuned model's languages",
-            f"give text of {' and '.join(codes)} to learn them from, or means",
-            "missing-data",
-        )
+        problem = "there are no means of the fine-tuned model's languages"
+        raise ConfigError(problem, f"give text of {' and '.join(codes)} to learn them from, or means", "missing-data")
     texts = builtin_text(codes, builtin or TEXT_SENTENCES, seed=seed) if texts is None else texts
     for code in codes:
         if code not in texts:
@@ -364,14 +359,12 @@ def _check_data(tuned: Tuned, test: Examples, dev: Examples, *, choose: Choose) 
     """Check the data of shift transfer and return the languages to shift."""
     targets = [code for code in test if code != tuned.languages[0]]
     if not targets:
-        raise ConfigError(
-            "there is no language to shift", f"test another one than {tuned.languages[0]}", "missing-data"
-        )
+        problem = "there is no language to shift"
+        raise ConfigError(problem, f"test another one than {tuned.languages[0]}", "missing-data")
     for code in targets if choose == "dev" else ():
         if code not in dev:
-            raise ConfigError(
-                f"there is no dev set of {code} to choose alpha by", "give it, or use the rule", "missing-data"
-            )
+            problem = f"there is no dev set of {code} to choose alpha by"
+            raise ConfigError(problem, "give it, or use the rule", "missing-data")
     for data in (test, {code: dev[code] for code in targets} if choose == "dev" else {}):
         check_scored(tuned.encoder, data, tuned.config.max_length)
         for some in data.values():
@@ -406,11 +399,9 @@ def _whose_means(tuned: Tuned, means: LanguageMeans, layers: Sequence[int]) -> s
         return "of the fine-tuned encoder"
     changed = next((layer for layer in layers if layer >= lowest), None)
     if changed is not None:
-        raise ConfigError(
-            f"the means are of the encoder before fine-tuning, which has changed layer {changed}",
-            f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}",
-            "other-encoder",
-        )
+        problem = f"the means are of the encoder before fine-tuning, which has changed layer {changed}"
+        remedy = f"learn those of the fine-tuned one from text{f', or shift below layer {lowest}' if lowest else ''}"
+        raise ConfigError(problem, remedy, "other-encoder")
     means.check_shape(tuned.encoder)
     return "of the encoder it was tuned from, whose layers up to there stayed as they were"
 
@@ -421,7 +412,7 @@ def lowest_tuned(tuned: Tuned) -> int:
     if config.head_only:
         return encoder.depth + 1
     numbers = layer_numbers(encoder)
-    return min(numbers[name] for name in tunable(encoder, config.tune, config.freeze, config.frozen))
+    return min(numbers[name] for name in trained_parameters(encoder, config))
 
 
 def _origin(tuned: Tuned) -> str | None:
@@ -445,15 +436,8 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
     Raises:
         ConfigError: An alpha is not finite or given twice, or none is left and the rule does not choose one.
     """
-    if choose not in ("dev", "rule", "given"):
-        raise ConfigError(f"choose {shown(choose)}", "choose dev, rule or given", "unknown-name")
-    found = [float(alpha) for alpha in alphas]
-    for alpha in found:
-        if not math.isfinite(alpha) or found.count(alpha) > 1:
-            problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
-            remedy = "give numbers such as 0.5, 1 and 2, each once"
-            raise ConfigError(problem, remedy, "invalid-value")
-    found = [alpha for alpha in found if alpha]
+    check_name("choice of alpha", choose, get_args(Choose))
+    found = [alpha for alpha in check_alphas(alphas) if alpha] if len(alphas) else []
     if not found and choose != "rule":
         raise ConfigError("no alpha but 0", "give some, such as 0.5, 1 and 2", "invalid-value")
     return found

@@ -80,7 +80,7 @@ class FrozenStates:
                 self._known[key] = len(self._rows)
                 self._rows.append(row)
         self._stored = StoredRows(self._rows, encoder.vocabulary, self.length, encoder.device)
-        self._states_ND = _room(len(self._stored.ids_N), encoder, memory, scratch)
+        self._states_ND = _state_storage(len(self._stored.ids_N), encoder, memory, scratch)
         self._firsts_R = self._stored.firsts_R2[:, 0].to(self._states_ND.device)
         self._filled = False
 
@@ -89,18 +89,15 @@ class FrozenStates:
         return self
 
     @torch.no_grad()
-    def climb(self, layer: int, progress: Progress = SILENT) -> None:
-        """Compute the states of a layer from those of the current one.
+    def advance_to(self, layer: int, progress: Progress = SILENT) -> None:
+        """Replace the stored states by those of a higher layer, computed from the current one.
 
         Raises:
             ConfigError: The layer does not exist, or is below the current one.
         """
         if not self.layer <= layer <= self.encoder.depth:
-            raise ConfigError(
-                f"layer {layer} cannot be computed from layer {self.layer}",
-                f"layers go from 0 (the embeddings) up to {self.encoder.depth}",
-                "unknown-layer",
-            )
+            problem = f"layer {layer} cannot be computed from layer {self.layer}"
+            raise ConfigError(problem, f"layers go from 0 (the embeddings) up to {self.encoder.depth}", "unknown-layer")
         if self._filled and layer == self.layer:
             return
         encoder, total = self.encoder, len(self._rows)
@@ -110,8 +107,8 @@ class FrozenStates:
         ):
             for numbers in whole_batches(self._rows, batch_budget(encoder, None)):
                 batch = self._stored.batch(numbers).batch
-                start = self._held(batch, numbers) if self._filled else None
-                states_BTD = self._through(batch, layer, start)
+                start = self._stored_states(batch, numbers) if self._filled else None
+                states_BTD = self._compute(batch, layer, start)
                 index_K = self._index(batch, numbers)[batch.mask_BT.to(self._states_ND.device)]
                 self._states_ND[index_K] = states_BTD[batch.mask_BT].to(self._states_ND)
                 work.advance(len(numbers))
@@ -123,11 +120,11 @@ class FrozenStates:
         ids_BT, sizes_B = batch.ids_BT.cpu().numpy(), batch.mask_BT.sum(dim=1).tolist()
         keys = [ids_T[:size].tobytes() for ids_T, size in zip(ids_BT, sizes_B, strict=True)]
         if self._filled and all(key in self._known for key in keys):
-            return self._held(batch, [self._known[key] for key in keys])
+            return self._stored_states(batch, [self._known[key] for key in keys])
         with evaluation_mode(self.encoder):
-            return self._through(batch, self.layer, None).float() * batch.mask_BT[:, :, None]
+            return self._compute(batch, self.layer, None).float() * batch.mask_BT[:, :, None]
 
-    def _held(self, batch: Batch, numbers: list[int]) -> torch.Tensor:
+    def _stored_states(self, batch: Batch, numbers: list[int]) -> torch.Tensor:
         """Stored states of a batch."""
         states_BTD = self._states_ND[self._index(batch, numbers)].to(batch.ids_BT.device)
         return states_BTD * batch.mask_BT[:, :, None]
@@ -137,7 +134,7 @@ class FrozenStates:
         along_T = torch.arange(batch.ids_BT.shape[1], device=self._firsts_R.device)
         return (self._firsts_R[numbers, None] + along_T).clamp(max=len(self._states_ND) - 1)
 
-    def _through(self, batch: Batch, layer: int, start_BTD: torch.Tensor | None) -> torch.Tensor:
+    def _compute(self, batch: Batch, layer: int, start_BTD: torch.Tensor | None) -> torch.Tensor:
         """States of a batch in a layer, computed from given states or from its tokens."""
         encoder = self.encoder
         with autocast(encoder.device, self.precision):
@@ -146,8 +143,8 @@ class FrozenStates:
             return layer_states(encoder, layer, batch, self.language)
 
 
-def _room(tokens: int, encoder: EncoderLike, memory: float, scratch: Path | None) -> torch.Tensor:
-    """Tensor of states: on the device of the encoder, or in a temporary file."""
+def _state_storage(tokens: int, encoder: EncoderLike, memory: float, scratch: Path | None) -> torch.Tensor:
+    """Tensor for the states: on the device of the encoder, or in a temporary file."""
     shape = tokens, encoder.hidden_size
     if tokens * encoder.hidden_size * 4 <= memory * 2**30:
         return torch.zeros(shape, device=encoder.device)
@@ -156,7 +153,7 @@ def _room(tokens: int, encoder: EncoderLike, memory: float, scratch: Path | None
         return torch.from_file(file.name, shared=True, size=tokens * encoder.hidden_size).view(shape)
 
 
-class Below:
+class LowerLayers:
     """Frozen lower layers of an encoder, optionally mapped into another encoder's space.
 
     Args:
@@ -169,7 +166,7 @@ class Below:
         self.states, self.mapping, self.lengths = states, mapping, lengths
         self.hidden_size = states.encoder.hidden_size if mapping is None else mapping.widths_[1]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Below:
+    def __deepcopy__(self, memo: dict[int, Any]) -> LowerLayers:
         """Itself: it is frozen."""
         return self
 
@@ -183,7 +180,7 @@ class Below:
             return map_hidden(self.mapping, hidden_BTD, batch, lengths=self.lengths)
 
 
-class Continued(EncoderLike, nn.Module):
+class StackedEncoder(EncoderLike, nn.Module):
     """Frozen lower layers with new trainable layers on top.
 
     As an encoder, its layer 0 is the output of the frozen layers, and its depth the number of new layers.
@@ -198,7 +195,7 @@ class Continued(EncoderLike, nn.Module):
     has_head = False
     config: EncoderConfig
 
-    def __init__(self, below: Below, *, layers: int = 4, dropout: float = 0.1, seed: int = 0) -> None:
+    def __init__(self, below: LowerLayers, *, layers: int = 4, dropout: float = 0.1, seed: int = 0) -> None:
         super().__init__()
         self.below = below
         self.config = new_config(below.states.encoder, layers, dropout)
@@ -208,18 +205,15 @@ class Continued(EncoderLike, nn.Module):
         self._reset(seed)
         self.to(below.states.encoder.device)
 
-    def standing_on(self, below: Below) -> Continued:
-        """The same layers, sharing weights, on other lower layers.
+    def on_lower_layers(self, below: LowerLayers) -> StackedEncoder:
+        """Copy that shares the new layers' weights and reads other lower layers.
 
         Raises:
             ConfigError: The hidden size differs.
         """
         if below.hidden_size != self.hidden_size:
-            raise ConfigError(
-                f"layers of hidden size {self.hidden_size} on states of {below.hidden_size}",
-                "map them into that hidden size",
-                "other-size",
-            )
+            problem = f"layers of hidden size {self.hidden_size} on states of {below.hidden_size}"
+            raise ConfigError(problem, "map them into that hidden size", "other-size")
         other = copy.copy(self)
         other.below = below
         return other

@@ -56,11 +56,8 @@ class PairMoments(StreamingMoments[str]):
         refuse_large(y_NE, "Y")
         if self.count and (x_ND.shape[1], y_NE.shape[1]) != tuple(self.scatters["x", "y"].shape):
             before = " and ".join(map(str, self.scatters["x", "y"].shape))
-            raise InputError(
-                f"X and Y have {x_ND.shape[1]} and {y_NE.shape[1]} columns, and {before} in earlier batches",
-                "use one object for each pair of spaces",
-                "shape",
-            )
+            problem = f"X and Y have {x_ND.shape[1]} and {y_NE.shape[1]} columns, and {before} in earlier batches"
+            raise InputError(problem, "use one object for each pair of spaces", "shape")
         for start in range(0, len(x_ND), BLOCK):
             rows = slice(start, start + BLOCK)
             self.add({"x": exact(x_ND[rows]), "y": exact(y_NE[rows].to(x_ND.device))})
@@ -173,11 +170,8 @@ class Procrustes(MomentMap, MatrixMap):
         product_DD = moments.product("xy")
         if product_DD.shape[0] != product_DD.shape[1]:
             widths = " columns and Y ".join(map(str, product_DD.shape))
-            raise InputError(
-                f"X has {widths}",
-                remedy="Procrustes needs the same number of columns; LeastSquares does not",
-                code="input.shape",
-            )
+            problem = f"X has {widths}"
+            raise InputError(problem, "Procrustes needs the same number of columns; LeastSquares does not", "shape")
         W_DD, values_D = rotation(product_DD)
         return matrix_learned(W_DD) | {"singular_values_": values_D / moments.count}
 
@@ -274,11 +268,8 @@ class CCA(MomentMap):
         most = min(rank(matrix) for matrix in spread.values())
         count = most if self.components is None else int(self.components)
         if not most or count > most:
-            raise InputError(
-                f"components = {count} exceeds the {most} common directions",
-                "give fewer components, more pairs, or a penalty",
-                "out-of-range",
-            )
+            problem = f"components = {count} exceeds the {most} common directions"
+            raise InputError(problem, "give fewer components, more pairs, or a penalty", "out-of-range")
         U_DD, values, Vt_EE = torch.linalg.svd(whitening["xx"] @ moments.covariance("xy") @ whitening["yy"])
         source_DC, target_EC = whitening["xx"] @ U_DD[:, :count], whitening["yy"] @ Vt_EE.T[:, :count]
         return {

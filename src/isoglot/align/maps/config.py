@@ -133,11 +133,9 @@ def spell_out(settings: Iterable[str], method: str, normalize: str | None) -> li
     for path, setting in given:
         here = homes.get(path[0], []) if len(path) == 1 and path[0] not in AlignConfig.model_fields else []
         if len(here) > 1:
-            raise ConfigError(
-                f"{setting}: both {method} and its normalization have {path[0]}",
-                remedy=f"write {' or '.join(f'{home}.{setting}' for home in here)}",
-                code="config.conflicting-options",
-            )
+            problem = f"{setting}: both {method} and its normalization have {path[0]}"
+            remedy = f"write {' or '.join(f'{home}.{setting}' for home in here)}"
+            raise ConfigError(problem, remedy, "conflicting-options")
         found.append(f"{here[0]}.{setting}" if here else setting)
     return found
 
@@ -183,7 +181,7 @@ def make_map(config: AlignConfig) -> PairMap:
     Raises:
         ConfigError: The map or the normalization has no such option, or its value is invalid.
     """
-    from isoglot.align.maps.pipeline import Steps
+    from isoglot.align.maps.steps import Steps
 
     made: PairMap = _estimator(_MAPS[config.method])
     if "seed" in made.get_params():
@@ -192,11 +190,9 @@ def make_map(config: AlignConfig) -> PairMap:
     steps: list[Step] = [_estimator(step) for step in _STEPS[config.normalize]]
     known = {name for step in steps for name in step.get_params()}
     if not known and config.normalization:
-        raise ConfigError(
-            f"normalization {config.normalize} has no options ({', '.join(config.normalization)})",
-            remedy="choose one that has options, such as iterative, or remove them",
-            code="config.conflicting-options",
-        )
+        problem = f"normalization {config.normalize} has no options ({', '.join(config.normalization)})"
+        remedy = "choose one that has options, such as iterative, or remove them"
+        raise ConfigError(problem, remedy, "conflicting-options")
     for step in steps:
         step.set_params(**config.normalization).check_options()
     return Steps([*steps, made]) if steps else made

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from types import ModuleType
+
+
+FILE = "map.safetensors"
+_KIND = "map"
 
 
 class NotFittedError(IsoglotError):
@@ -84,6 +89,11 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
     3.0
     """
 
+    _file: ClassVar[str] = FILE
+    """name of its file in a folder"""
+    _package: ClassVar[str] = "isoglot.align"
+    """package whose estimators its files may hold"""
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Options by name; scikit-learn's ``clone`` uses it."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
@@ -97,11 +107,8 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
         known = self.get_params()
         for name, value in options.items():
             if name not in known:
-                raise ConfigError(
-                    f"{type(self).__name__} has no option {name!r}",
-                    remedy=nearest_name(name, known),
-                    code="config.unknown-name",
-                )
+                problem = f"{type(self).__name__} has no option {name!r}"
+                raise ConfigError(problem, nearest_name(name, known), "unknown-name")
             setattr(self, name, value)
         return self
 
@@ -121,31 +128,32 @@ class Estimator(ABC):  # noqa: B024 - its two kinds have the abstract methods
             NotFittedError: It is not fitted.
             StorageError: The file cannot be written.
         """
-        return save_map(self, path)
+        self._check_fitted()
+        arrays: dict[str, np.ndarray] = {}
+        packed = _pack(self, "", arrays)
+        target = array_path(path, self._file)
+        save_arrays(target, _KIND, packed, arrays)
+        return target
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read an estimator of this class.
+        """Read an estimator of this class; a base class reads any of its own.
 
         Raises:
             CorruptFileError: The file is damaged.
             InputError: It holds something else.
             StorageError: It cannot be read.
         """
-        found = load_map(path)
+        found = load_map(path, name=cls._file, room=import_module(cls._package))
         if not isinstance(found, cls):
-            raise InputError(
-                f"a {type(found).__name__} instead of a {cls.__name__}",
-                remedy="use load_map",
-                code="input.unknown-format",
-                file=path,
-            )
+            name = type(found).__name__
+            raise InputError(f"a {name} instead of a {cls.__name__}", f"use {name}.load", "unknown-format", file=path)
         return found
 
     def _check_fitted(self) -> None:
         if not self.learned():
             name = type(self).__name__
-            raise NotFittedError(f"this {name} is not fitted yet", remedy="call fit first")
+            raise NotFittedError(f"this {name} is not fitted yet", "call fit first")
 
     def check_options(self) -> Self:
         """Check that options are in range, as ``fit`` does; returns the estimator.
@@ -175,17 +183,14 @@ def _check_option(name: str, value: Any, default: Any, rule: Mapping[str, Any]) 
     if default is None and value is None:
         return
     if isinstance(value, bool) or not isinstance(value, kinds) or math.isnan(value):
-        raise ConfigError(
-            f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}",
-            remedy="set one",
-            code="config.invalid-value",
-        )
+        problem = f"{name} = {shown(value)} is not {'an integer' if whole else 'a number'}"
+        raise ConfigError(problem, "set one", "invalid-value")
     least, most, above = rule["least"], rule["most"], rule["above"]
     if (least is not None and value < least) or (above is not None and value <= above):
         limit = f"at least {least}" if least is not None else f"more than {above}"
-        raise ConfigError(f"{name} = {value} is too small", remedy=f"give {limit}", code="config.invalid-value")
+        raise ConfigError(f"{name} = {value} is too small", f"give {limit}", "invalid-value")
     if most is not None and value > most:
-        raise ConfigError(f"{name} = {value} is too large", remedy=f"give at most {most}", code="config.invalid-value")
+        raise ConfigError(f"{name} = {value} is too large", f"give at most {most}", "invalid-value")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -375,11 +380,8 @@ class LearnedMap(PairMap):
         rows_ND, others_ME = take_rows(X), take_rows(Y, "Y")
         pairs_P2 = take_pairs(X, Y, pairs) if self.needs_pairs else torch.empty(0, 2, dtype=torch.long)
         if self.same_width and rows_ND.shape[1] != others_ME.shape[1]:
-            raise InputError(
-                f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}",
-                remedy=f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not",
-                code="input.shape",
-            )
+            remedy = f"{type(self).__name__} needs the same number of columns; LeastSquares, Ridge and CCA do not"
+            raise InputError(f"X has {rows_ND.shape[1]} columns and Y {others_ME.shape[1]}", remedy, "shape")
         for rows, name in ((rows_ND, "X"), (others_ME, "Y")):
             refuse_zeros(rows, name)
             refuse_large(rows, name)
@@ -420,30 +422,6 @@ def pseudo_inverse(matrix_DE: torch.Tensor) -> torch.Tensor:
     return inverse_ED
 
 
-FILE = "map.safetensors"
-_KIND = "map"
-
-
-def save_map(estimator: Estimator, path: str | Path, *, name: str = FILE) -> Path:
-    """Write a fitted estimator; returns the file.
-
-    Args:
-        estimator: A fitted estimator.
-        path: The file, or a folder.
-        name: Name of the file in a folder.
-
-    Raises:
-        NotFittedError: It is not fitted.
-        StorageError: The file cannot be written.
-    """
-    estimator._check_fitted()
-    target = array_path(path, name)
-    arrays: dict[str, np.ndarray] = {}
-    packed = _pack(estimator, "", arrays)
-    save_arrays(target, _KIND, packed, arrays)
-    return target
-
-
 def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = None) -> Any:  # noqa: ANN401 - the class stands in the file
     """Read an estimator from a file or folder, of the class that was saved.
 
@@ -472,11 +450,9 @@ def load_map(path: str | Path, *, name: str = FILE, room: ModuleType | None = No
         InputError: It holds something else.
         StorageError: It cannot be read.
     """
-    from isoglot import align
-
     file = array_path(path, name)
     packed, arrays = load_arrays(file, _KIND, remedy="make it with an estimator's save")
-    return _unpack(packed, arrays, file, align if room is None else room)
+    return _unpack(packed, arrays, file, import_module("isoglot.align") if room is None else room)
 
 
 def _pack(value: Any, key: str, arrays: dict[str, np.ndarray]) -> Any:  # noqa: ANN401
@@ -507,12 +483,8 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], file: Path, room: Module
     name = packed["estimator"]
     kind = getattr(room, name) if name in room.__all__ else None
     if not isinstance(kind, type) or not issubclass(kind, Estimator):
-        raise InputError(
-            f"unknown estimator {name!r}",
-            remedy="read it with the version that wrote it",
-            code="input.unknown-format",
-            file=file,
-        )
+        problem = f"unknown estimator {name!r}"
+        raise InputError(problem, "read it with the version that wrote it", "unknown-format", file=file)
     made = kind(**{option: _unpack(value, arrays, file, room) for option, value in packed["options"].items()})
     for attribute, value in packed["learned"].items():
         setattr(made, attribute, _unpack(value, arrays, file, room))

@@ -77,8 +77,8 @@ class GeneralizedProcrustes(Estimator):
             InputError: A space or mask is invalid; the message names it.
         """
         self.check_options()
-        given, rows, present = _taken(X, masks)
-        maps, losses = _turns(rows, present, self.tolerance, self.rounds, progress)
+        given, rows, present = _checked_input(X, masks)
+        maps, losses = _alternate(rows, present, self.tolerance, self.rounds, progress)
         first = next(iter(maps.values())).T
         maps = {name: W_DD @ first for name, W_DD in maps.items()}
         like = next(iter(given.values()))
@@ -117,7 +117,7 @@ class GeneralizedProcrustes(Estimator):
             NotFittedError: It is not fitted.
         """
         self._check_fitted()
-        _, rows, present = _taken(X, masks)
+        _, rows, present = _checked_input(X, masks)
         mapped = {}
         for name, matrix_ND in rows.items():
             matrix_ND = torch.where(present[name][:, None], matrix_ND, 1.0)  # noqa: PLW2901 - never counted below
@@ -137,20 +137,19 @@ class GeneralizedProcrustes(Estimator):
         if isinstance(language, int) and 0 <= language < len(self.languages_):
             return to_tensor(self.maps_)[language]
         if language not in self.languages_:
-            raise ConfigError(
-                f"unknown language {shown(language)}", nearest_name(str(language), self.languages_), "unknown-name"
-            )
+            problem = f"unknown language {shown(language)}"
+            raise ConfigError(problem, nearest_name(str(language), self.languages_), "unknown-name")
         return to_tensor(self.maps_)[self.languages_.index(str(language))]
 
 
 Matrices = dict[str, torch.Tensor]
 
 
-def _turns(
+def _alternate(
     rows: Matrices, present: Matrices, tolerance: float, rounds: int, progress: Progress
 ) -> tuple[Matrices, list[float]]:
     """Maps, and the mean squared distance to the mean after every round."""
-    maps = _first_maps(rows, present)
+    maps = _initial_maps(rows, present)
     losses: list[float] = []
     count = sum(int(mask_N.sum()) for mask_N in present.values())
     with progress.task("generalized Procrustes", total=None, unit="rounds") as task:
@@ -167,7 +166,7 @@ def _turns(
     return maps, losses
 
 
-def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
+def _initial_maps(rows: Matrices, present: Matrices) -> Matrices:
     """Initial maps: languages rotated one by one to the mean of those before, most shared items first."""
     first = next(iter(rows))
     width = rows[first].shape[1]
@@ -177,9 +176,8 @@ def _first_maps(rows: Matrices, present: Matrices) -> Matrices:
         shared = {name: int((present[name] & covered_N).sum()) for name in rows if name not in maps}
         name = max(shared, key=lambda each: shared[each])
         if not shared[name]:
-            raise InputError(
-                f"{name} shares no item with {', '.join(maps)}", "remove it, or give shared items", "no-match"
-            )
+            problem = f"{name} shares no item with {', '.join(maps)}"
+            raise InputError(problem, "remove it, or give shared items", "no-match")
         done = {each: rows[each] for each in maps}
         both_N1 = (present[name] & covered_N)[:, None]
         maps[name] = rotation(rows[name].T @ (_mean(done, present, maps) * both_N1))[0]
@@ -193,7 +191,7 @@ def _mean(rows: Matrices, present: Matrices, maps: Matrices) -> torch.Tensor:
     return total_ND / count_N[:, None]
 
 
-def _taken(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
+def _checked_input(spaces: Spaces, masks: Spaces | None) -> tuple[dict[str, Array], Matrices, Matrices]:
     """Spaces by name, their rows in float64, and their masks; all on the device of the first."""
     given = _named(spaces, "spaces")
     if len(given) < 2:
@@ -222,17 +220,13 @@ def _masks(given: Mapping[str, Array], masks: Spaces | None) -> Matrices:
         return {name: torch.ones(len(matrix), dtype=torch.bool) for name, matrix in given.items()}
     named = _named(masks, "masks")
     if named.keys() != given.keys():
-        raise InputError(
-            f"masks for {', '.join(named)}, spaces {', '.join(given)}", "give one mask per space", "row-count"
-        )
+        problem = f"masks for {', '.join(named)}, spaces {', '.join(given)}"
+        raise InputError(problem, "give one mask per space", "row-count")
     found = {name: to_tensor(mask).cpu() for name, mask in named.items()}
     for name, mask_N in found.items():
         if mask_N.dtype != torch.bool or mask_N.shape != (len(given[name]),):
-            raise InputError(
-                f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}",
-                f"give {len(given[name])} booleans, one per row",
-                "type",
-            )
+            problem = f"the mask of {name} is {tuple(mask_N.shape)} of {mask_N.dtype}"
+            raise InputError(problem, f"give {len(given[name])} booleans, one per row", "type")
         if not mask_N.any():
             raise InputError(f"{name} has no items", "remove it", "empty")
     return found
@@ -253,13 +247,8 @@ def _rows(matrix: Array, name: str, present_N: torch.Tensor) -> torch.Tensor:
 
 def _check_shapes(rows: Matrices) -> None:
     (first, matrix_ND), *others = rows.items()
+    remedies = {"rows": "give the same items in every space", "columns": "give spaces with the same number of columns"}
     for name, other_ND in others:
-        for axis, what in ((0, "rows"), (1, "columns")):
-            if other_ND.shape[axis] != matrix_ND.shape[axis]:
-                raise InputError(
-                    f"{first} has {matrix_ND.shape[axis]} {what} and {name} {other_ND.shape[axis]}",
-                    "give the same items in every space"
-                    if axis == 0
-                    else "give spaces with the same number of columns",
-                    "shape",
-                )
+        for (what, remedy), own, other in zip(remedies.items(), matrix_ND.shape, other_ND.shape, strict=True):
+            if own != other:
+                raise InputError(f"{first} has {own} {what} and {name} {other}", remedy, "shape")

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self
 import torch
 
 from isoglot.align.maps.closed_form import rotation
+from isoglot.align.maps.csls_maps import InducedPairs, SelfLearning, random_pairs, top
 from isoglot.align.maps.estimator import LearnedMap, MatrixMap, bounds, matrix_learned
-from isoglot.align.maps.self_learning import InducedPairs, SelfLearning, random_pairs, top
 from isoglot.core.arrays import Array, full_precision, take_rows, unit
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.rng import derive_seed

@@ -19,14 +19,13 @@ import numpy as np
 
 from isoglot.align.words.em_loops import index_cells
 from isoglot.core.errors import InputError
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.text.cleaning.processing import check_as_written
 from isoglot.text.cleaning.segmentation import split_words, word_method
 from isoglot.text.formats.parallel import GoldLinks, Links, read_aligned, read_gold, read_parallel, read_pharaoh
 
 if TYPE_CHECKING:
-    from isoglot.align.words.encoder_aligner import EncoderAligner
-    from isoglot.align.words.word_aligner import WordAligner
+    from isoglot.align.words.word_aligner import Aligner
     from isoglot.languages.corpus import Split
 
 
@@ -109,7 +108,7 @@ def read_rows(files: Files, languages: tuple[str, str]) -> Iterator[tuple[str, i
         InputError: The numbers of lines differ (the message has both), or a table is malformed.
         StorageError: A file cannot be read.
     """
-    place = _first(files)
+    place = _place(files)
     rows = read_aligned(files) if isinstance(files, Mapping) else read_parallel(files)
     for number, row in enumerate(rows, start=1 + _header(files)):
         yield place, number, (row[languages[0]], row[languages[1]])
@@ -128,15 +127,11 @@ def read_sentence_pairs(files: Files, languages: tuple[str, str]) -> list[tuple[
     for place, number, pair in read_rows(files, languages):
         blank = next((code for code, text in zip(languages, pair, strict=True) if not text.strip()), None)
         if blank is not None:
-            raise InputError(
-                f"line {number} has no {blank} sentence",
-                "remove the line in both languages",
-                "malformed-line",
-                file=place,
-            )
+            problem = f"line {number} has no {blank} sentence"
+            raise InputError(problem, "remove the line in both languages", "malformed-line", file=place)
         pairs.append(pair)
     if not pairs:
-        raise InputError("no sentences", "give one per line", "empty", file=_first(files))
+        raise InputError("no sentences", "give one per line", "empty", file=_place(files))
     return pairs
 
 
@@ -180,19 +175,16 @@ def _check_links(
 ) -> None:
     rows = len(pairs) if first is None or len(pairs) < first else sum(1 for _ in read_rows(files, languages))
     if len(found) != rows:
-        raise InputError(
-            f"{len(found)} line{'s' * (len(found) != 1)} of links for the {rows} sentence pairs of {_first(files)}",
-            "give one line of links, even a blank one, for each pair",
-            "line-count",
-            file=path,
-        )
+        problem = f"{counted(len(found), 'lines')} of links for the {rows} sentence pairs of {_place(files)}"
+        remedy = "give one line of links, even a blank one, for each pair"
+        raise InputError(problem, remedy, "line-count", file=path)
     for line, (words, links) in enumerate(zip(pairs, found, strict=False), start=1):
         for link in links:
             for side, code in enumerate(languages):
                 if link[side] >= len(words[side]):
                     raise InputError(
                         f"the link {link[0]}-{link[1]} points past the {len(words[side])} words of {code} in "
-                        f"{_first(files)}:{line + _header(files)}",
+                        f"{_place(files)}:{line + _header(files)}",
                         "positions count from 0, and words are separated by spaces",
                         "out-of-range",
                         file=path,
@@ -233,7 +225,7 @@ def read_bitext(files: Files, languages: tuple[str, str], links: str | Path) -> 
 
 def linked_bitext(
     pairs: Sequence[tuple[list[str], list[str]]],
-    aligner: WordAligner | EncoderAligner,
+    aligner: Aligner,
     *,
     counts: PairCounts | None = None,
     progress: Progress = SILENT,
@@ -258,7 +250,7 @@ def linked_bitext(
     return Bitext(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs], links=links)
 
 
-def _first(files: Files) -> str:
+def _place(files: Files) -> str:
     return str(next(iter(files.values())) if isinstance(files, Mapping) else files)
 
 
@@ -358,12 +350,11 @@ class PairCounts:
         if not self.pairs:
             raise InputError("no sentence pairs", remedy, "empty")
         if not self.used:
-            raise InputError(
+            problem = (
                 f"none of {self.pairs} sentence pairs can be aligned: {self.blank} blank, {self.one_sided} one-sided, "
-                f"{self.overlong} over {longest} words",
-                remedy,
-                "no-match",
+                f"{self.overlong} over {longest} words"
             )
+            raise InputError(problem, remedy, "no-match")
 
     def facts(self) -> dict[str, int]:
         """The counts as JSON."""

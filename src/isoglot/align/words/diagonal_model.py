@@ -109,9 +109,7 @@ class DirectionTrainer:
         self.conditions = types[1]
         uniform = 1.0 / max(types[0], 1)
         self.learned = DirectionModel(
-            given=np.full(len(bitext.columns), uniform),
-            given_null=np.full(types[0], uniform),
-            tension=config.tension,
+            given=np.full(len(bitext.columns), uniform), given_null=np.full(types[0], uniform), tension=config.tension
         )
         side = self.side()
         self.words, self.sizes = len(side.words), _Sizes.of(side.starts, side.source_starts)

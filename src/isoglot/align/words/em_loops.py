@@ -34,7 +34,7 @@ def index_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Number the pairs of word types that co-occur: by source type, then by first occurrence.
 
-    No hashing: the sentences of one source type are processed together, with a mark on every target type it has met.
+    No hashing: the sentences of one source type are processed together, with a mark on every target type seen so far.
 
     Returns:
         The cells, the offsets of each sentence's cells (S + 1), the offsets of each source type's slots (V + 1), and
@@ -207,11 +207,7 @@ def posteriors(side: Direction, s: int, prior: np.ndarray, posterior: np.ndarray
 
 @compiled
 def expect_agreed(
-    forward: Direction,
-    backward: Direction,
-    counts: np.ndarray,
-    forward_counts: np.ndarray,
-    backward_counts: np.ndarray,
+    forward: Direction, backward: Direction, counts: np.ndarray, forward_counts: np.ndarray, backward_counts: np.ndarray
 ) -> tuple[float, float]:
     """E step of both directions in which a link counts by the product of their posteriors.
 

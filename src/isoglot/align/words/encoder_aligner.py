@@ -6,41 +6,139 @@ Shape legend: ``L`` layers, ``D`` hidden size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import torch
 
 from isoglot.align.words.bitext import PairCounts
-from isoglot.align.words.encoder_links import EncoderLinksConfig, joined
-from isoglot.align.words.layer_choice import (
+from isoglot.align.words.encoder_links import (
+    EncoderLinksConfig,
     LayerChoice,
     LinkSettings,
-    PairedWords,
+    WordVectors,
     check_gold,
     choose_layer,
     default_settings,
     links_with,
+    symmetrized,
 )
-from isoglot.align.words.symmetrization import Symmetry, check_method
-from isoglot.align.words.word_aligner import ENCODER, AlignerFile, read_aligner, write_aligner
+from isoglot.align.words.word_aligner import ENCODER, Aligner, AlignerFile, read_aligner, write_aligner
 from isoglot.core.errors import ConfigError, shown
 from isoglot.core.progress import SILENT, Progress
+from isoglot.represent import extract
 from isoglot.represent.encoder_hash import encoder_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
+    from isoglot.align.words.links import Symmetry
     from isoglot.model.protocol import EncoderLike
+    from isoglot.represent.layer_pass import Layers
     from isoglot.text.formats.parallel import Links
 
 _NUMBERS = 2**25  # of word vectors in memory at a time
+_BATCH_NUMBERS = 2**22  # numbers of a batch's vectors, and of its similarities
+
+
+class PairedWords:
+    """Word vectors of sentence pairs: one pass through the encoder for each side, all layers at once.
+
+    Args:
+        encoder: Any encoder.
+        pairs: Sentence pairs as lists of words, none of them empty.
+        languages: Languages of the sides, for encoders with language-specific parts.
+        layers: Layer numbers, or ``all``.
+        pool: Whether a word is the mean of its subwords or its first.
+        scratch: Folder for temporary vectors. Default: they are in memory.
+        progress: Progress in sentences.
+
+    Raises:
+        ConfigError: A layer or language does not exist.
+        InputError: A sentence is empty, or a hidden state is not finite.
+        StorageError: The folder cannot be written to.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderLike,
+        pairs: Sequence[Pair],
+        *,
+        languages: tuple[str, str] | None = None,
+        layers: Layers = "all",
+        pool: Literal["words", "word-first"] = "words",
+        scratch: Path | None = None,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.device = encoder.device
+        found = [
+            extract(
+                encoder,
+                [pair[side] for pair in pairs],
+                layers=layers,
+                pool=pool,
+                language=None if languages is None else languages[side],
+                out=None if scratch is None else scratch / f"words{side}",
+                progress=progress,
+            )
+            for side in (0, 1)
+        ]
+        self.layers = found[0].layers
+        self._sides = found
+        self._starts = [np.asarray(each.offsets) for each in found]
+        self._sizes_P2 = np.stack([np.diff(starts) for starts in self._starts], axis=1)
+
+    def means(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Mean of all words of either side in every layer (L × D); words without a vector do not count."""
+        one, other = (
+            torch.stack([torch.from_numpy(_mean(side[layer])) for layer in self.layers]).to(self.device)
+            for side in self._sides
+        )
+        return one, other
+
+    def batches(self) -> Iterator[tuple[list[int], WordVectors]]:
+        """Batches of pairs of similar size, with their numbers."""
+        order = np.lexsort((self._sizes_P2[:, 1], self._sizes_P2[:, 0]))[::-1]
+        width = self._sides[0].hidden_size
+        start = 0
+        while start < len(order):
+            most, other = (int(each) for each in self._sizes_P2[order[start]])
+            end = start + 1
+            while end < len(order):
+                size = self._sizes_P2[order[end]]
+                other = max(other, int(size[1]))
+                cost = max((most + other) * width, most * other) * len(self.layers)
+                if 2 * int(size[0]) < most or cost * (end + 1 - start) > _BATCH_NUMBERS:
+                    break
+                end += 1
+            which = order[start:end]
+            source, target = (self._padded(side, which) for side in (0, 1))
+            yield which.tolist(), WordVectors(source, target, torch.from_numpy(self._sizes_P2[which]))
+            start = end
+
+    def _padded(self, side: int, which_P: np.ndarray) -> torch.Tensor:
+        sizes_P = self._sizes_P2[which_P, side]
+        places_M = np.arange(sizes_P.max())
+        real_PM = places_M < sizes_P[:, None]
+        rows_PM = np.where(real_PM, self._starts[side][which_P][:, None] + places_M, 0)
+        found = [np.where(real_PM[..., None], self._sides[side][layer][rows_PM], 0) for layer in self.layers]
+        return torch.from_numpy(np.stack(found)).to(self.device)
+
+
+def _mean(rows_ND: np.ndarray) -> np.ndarray:
+    real = max(1, int(rows_ND.any(axis=1).sum()))
+    return np.asarray(rows_ND.sum(axis=0, dtype=np.float64) / real, np.float32)
 
 
 @dataclass(eq=False, kw_only=True)
-class EncoderAligner:
-    """An encoder with the settings of its links; see :func:`fit_encoder_aligner`."""
+class EncoderAligner(Aligner):
+    """An encoder with the settings of its links; see :func:`fit_encoder_aligner`.
+
+    Layer and threshold are chosen for the intersection of both directions.
+    """
 
     encoder: EncoderLike
     model: str
@@ -55,47 +153,11 @@ class EncoderAligner:
     about: dict[str, Any]
     """What it was fitted on, and results there."""
     usual: ClassVar[Symmetry] = "intersection"
-    """Default symmetrization."""
 
     @property
     def device(self) -> str:
         """Where it computes."""
         return str(self.encoder.device)
-
-    def stream(
-        self,
-        pairs: Iterable[Pair],
-        method: Symmetry = "intersection",
-        *,
-        counts: PairCounts | None = None,
-        progress: Progress = SILENT,
-    ) -> Iterator[Links]:
-        """Links (source, target) of each pair, in order; some thousand words are held in memory at a time.
-
-        A pair that is blank, one-sided or overlong has none.
-
-        Args:
-            pairs: Sentence pairs, as lists of words.
-            method: Symmetrization; layer and threshold were chosen for the intersection.
-            counts: Updated with the numbers of pairs, if given.
-            progress: Progress in pairs.
-
-        Raises:
-            ConfigError: The method is unknown.
-            InputError: A hidden state is not finite.
-        """
-        check_method(method)
-        counts = PairCounts() if counts is None else counts
-        with progress.task("aligning", total=None, unit="pairs") as task:
-            for chunk in self._chunks(pairs):
-                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
-                found = iter(self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], method))
-                yield from [next(found) if good else [] for good in usable]
-                task.advance(len(chunk))
-
-    def align(self, pairs: Iterable[Pair], method: Symmetry = "intersection") -> list[Links]:
-        """Links of all pairs; as :meth:`stream`."""
-        return list(self.stream(pairs, method))
 
     def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         chunk: list[Pair] = []
@@ -109,7 +171,10 @@ class EncoderAligner:
         if chunk:
             yield chunk
 
-    def _links(self, pairs: Sequence[Pair], method: Symmetry) -> list[Links]:
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        return partial(self._links, method)
+
+    def _links(self, method: Symmetry, pairs: Sequence[Pair]) -> list[Links]:
         if not pairs:
             return []
         words = PairedWords(
@@ -117,7 +182,7 @@ class EncoderAligner:
         )
         found: list[Links] = [[] for _ in pairs]
         for which, batch in words.batches():
-            links = joined(links_with(self.way, batch, self.means_2D, self.config), method)[0]
+            links = symmetrized(links_with(self.way, batch, self.means_2D, self.config), method)[0]
             for number, each in zip(which, links, strict=True):
                 found[number] = each
         return found
@@ -178,11 +243,8 @@ class EncoderAligner:
         if encoder is None:
             encoder = load_encoder(about["model"], device=device)
         if encoder_hash(encoder) != about["encoder_sha256"]:
-            raise ConfigError(
-                f"{found.file} was fitted on another encoder",
-                f"use {shown(about['model'])}, or fit a new aligner",
-                "other-encoder",
-            )
+            problem = f"{found.file} was fitted on another encoder"
+            raise ConfigError(problem, f"use {shown(about['model'])}, or fit a new aligner", "other-encoder")
         means = tuple(torch.from_numpy(found.arrays[name]).to(encoder.device) for name in ("source", "target"))
         return cls(
             encoder=encoder,
@@ -240,11 +302,8 @@ def fit_encoder_aligner(
     """
     config = EncoderLinksConfig() if config is None else config
     if config.layer != "auto" and not -encoder.depth - 1 <= config.layer <= encoder.depth:
-        raise ConfigError(
-            f"there is no layer {config.layer}",
-            f"choose from 0 (the embeddings) to {encoder.depth}, or auto",
-            "unknown-layer",
-        )
+        problem = f"there is no layer {config.layer}"
+        raise ConfigError(problem, f"choose from 0 (the embeddings) to {encoder.depth}, or auto", "unknown-layer")
     way = default_settings(config, encoder.depth) if gold is None else None
     counts = PairCounts()
     if gold is not None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from isoglot.align.words.diagonal_model import WordAlignConfig
-from isoglot.align.words.symmetrization import Symmetry
+from isoglot.align.words.links import Symmetry
 from isoglot.core.config import Config
 from isoglot.core.errors import InputError, check_counts
 from isoglot.text.formats.dictionary import Entry
@@ -101,11 +101,9 @@ def induce_dictionary(
         try:
             joint.update((one[i], other[j]) for i, j in found)
         except IndexError:
-            raise InputError(
-                f"a link of sentence pair {number} points past its {len(one)} and {len(other)} words",
-                "positions count from 0; were the links made from these words?",
-                "out-of-range",
-            ) from None
+            problem = f"a link of sentence pair {number} points past its {len(one)} and {len(other)} words"
+            remedy = "positions count from 0; were the links made from these words?"
+            raise InputError(problem, remedy, "out-of-range") from None
     return _kept(joint, config)
 
 

@@ -24,11 +24,11 @@ from isoglot.align.words.bitext import (
     read_word_pairs,
 )
 from isoglot.align.words.diagonal_model import WordAlignConfig
-from isoglot.align.words.encoder_aligner import EncoderAligner, fit_encoder_aligner
+from isoglot.align.words.encoder_aligner import fit_encoder_aligner
 from isoglot.align.words.encoder_links import EncoderLinksConfig
 from isoglot.align.words.induced_dictionary import DictionaryConfig, induce_dictionary
-from isoglot.align.words.link_scores import LinkScores, score_links
-from isoglot.align.words.word_aligner import FILE, WordAligner, load_aligner, train_aligner
+from isoglot.align.words.links import LinkScores, score_links
+from isoglot.align.words.word_aligner import FILE, Aligner, load_aligner, train_aligner
 from isoglot.core.errors import ConfigError
 from isoglot.core.files import write_json, write_text
 from isoglot.core.progress import SILENT, Progress
@@ -44,12 +44,11 @@ from isoglot.text.provenance import Provenance, derived, merged, write_provenanc
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoglot.align.words.layer_choice import LayerChoice
-    from isoglot.align.words.symmetrization import Symmetry
+    from isoglot.align.words.encoder_links import LayerChoice
+    from isoglot.align.words.links import Symmetry
     from isoglot.languages.corpus import Split
     from isoglot.model.protocol import EncoderLike
 
-    Aligner = WordAligner | EncoderAligner
     Pairs = list[tuple[list[str], list[str]]]
 
 TO_LINK = 10_000
@@ -208,11 +207,8 @@ def open_aligner(
         return None
     found = load_aligner(path, model=model, device=device)
     if found.languages not in (None, languages):
-        raise ConfigError(
-            f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}",
-            "name the languages in the aligner's order, or train one",
-            "other-language",
-        )
+        problem = f"the aligner is for {' and '.join(found.languages or ())}, the text is {' and '.join(languages)}"
+        raise ConfigError(problem, "name the languages in the aligner's order, or train one", "other-language")
     return found
 
 
@@ -333,7 +329,7 @@ def link_bitext(
             config if isinstance(config, EncoderLinksConfig) else None,
             possible=possible,
             languages=source.languages,
-            model=_whole_path(encoder) if isinstance(encoder, str) else "",
+            model=_absolute_if_folder(encoder) if isinstance(encoder, str) else "",
             scratch=scratch,
             progress=progress,
         )
@@ -355,7 +351,7 @@ def link_bitext(
     )
 
 
-def _whole_path(model: str) -> str:
+def _absolute_if_folder(model: str) -> str:
     path = Path(model).expanduser()
     return str(path.resolve()) if path.is_dir() else model
 

@@ -9,7 +9,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -18,13 +20,13 @@ import numpy as np
 from isoglot.align.words.bitext import IndexedBitext, PairCounts, WordIndex
 from isoglot.align.words.diagonal_model import DirectionModel, DirectionTrainer, WordAlignConfig, agree, direction
 from isoglot.align.words.em_loops import FLOOR, best_sources, look_up
-from isoglot.align.words.symmetrization import Symmetry, check_method, merge
+from isoglot.align.words.links import METHODS, Symmetry, merge
 from isoglot.core.artifact import array_path, load_arrays, save_arrays
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from isoglot.align.words.bitext import Pair
@@ -34,9 +36,82 @@ if TYPE_CHECKING:
 _CHUNK = 10_000  # sentence pairs aligned at a time
 
 
+class Aligner(ABC):
+    """Base class of word aligners."""
+
+    usual: ClassVar[Symmetry]
+    """Default symmetrization."""
+    config: Any
+    languages: tuple[str, str] | None
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return "cpu"
+
+    def stream(
+        self,
+        pairs: Iterable[Pair],
+        method: Symmetry | None = None,
+        *,
+        counts: PairCounts | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[Links]:
+        """Links (source, target) of each pair, in order; only some of the pairs are held in memory at a time.
+
+        A pair that is blank, one-sided or overlong has none.
+
+        Args:
+            pairs: Sentence pairs, as lists of words.
+            method: Symmetrization method. Default: ``usual``.
+            counts: Updated with the numbers of pairs, if given.
+            progress: Progress in pairs.
+
+        Raises:
+            ConfigError: The method is unknown.
+            InputError: A hidden state of an encoder is not finite.
+        """
+        method = method or self.usual
+        check_name("symmetrization method", method, METHODS)
+        counts = PairCounts() if counts is None else counts
+        link = self._linker(method)
+        with progress.task("aligning", total=None, unit="pairs") as task:
+            for chunk in self._chunks(pairs):
+                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
+                found = iter(link([pair for pair, good in zip(chunk, usable, strict=True) if good]))
+                yield from [next(found) if good else [] for good in usable]
+                task.advance(len(chunk))
+
+    def align(self, pairs: Iterable[Pair], method: Symmetry | None = None) -> list[Links]:
+        """Links of all pairs; as :meth:`stream`."""
+        return list(self.stream(pairs, method))
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """How it was fitted, as JSON."""
+
+    def origin(self) -> dict[str, Any]:
+        """Name and hash of its encoder; empty without one."""
+        return {}
+
+    @abstractmethod
+    def save(self, path: str | Path) -> Path:
+        """Write to a file or folder; returns the file."""
+
+    @abstractmethod
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+        """Pairs that are linked together."""
+
+    @abstractmethod
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        """Function that links usable pairs."""
+
+
 @dataclass(eq=False, kw_only=True)
-class WordAligner:
+class WordAligner(Aligner):
     """Word aligner of both directions; see :func:`train_aligner`.
+
+    A word that was not seen in training stays near the diagonal.
 
     >>> from isoglot.align import train_aligner
     >>> pairs = [(["the", "house"], ["das", "Haus"]), (["the", "book"], ["das", "Buch"])] * 5
@@ -59,50 +134,17 @@ class WordAligner:
     counts: PairCounts
     """Numbers of training pairs."""
     usual: ClassVar[Symmetry] = "grow-diag-final-and"
-    """Default symmetrization."""
-    device: ClassVar[str] = "cpu"
-    """Where it computes."""
 
-    def stream(
-        self,
-        pairs: Iterable[Pair],
-        method: Symmetry = "grow-diag-final-and",
-        *,
-        counts: PairCounts | None = None,
-        progress: Progress = SILENT,
-    ) -> Iterator[Links]:
-        """Links (source, target) of each pair, in order; a few thousand pairs are held in memory at a time.
-
-        A pair that is blank, one-sided or overlong has none. A word that was not seen in training stays near the
-        diagonal.
-
-        Args:
-            pairs: Sentence pairs, as lists of words.
-            method: Symmetrization method.
-            counts: Updated with the numbers of pairs, if given.
-            progress: Progress in pairs.
-
-        Raises:
-            ConfigError: The method is unknown.
-        """
-        check_method(method)
-        counts = PairCounts() if counts is None else counts
-        known = [WordIndex(words, case=self.config.case) for words in self.words]
+    def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         source = iter(pairs)
-        with progress.task("aligning", total=None, unit="pairs") as task:
-            while chunk := list(islice(source, _CHUNK)):
-                usable = [counts.usable(*pair, self.config.max_words) for pair in chunk]
-                found = iter(
-                    self._links([pair for pair, good in zip(chunk, usable, strict=True) if good], known, method)
-                )
-                yield from [next(found) if good else [] for good in usable]
-                task.advance(len(chunk))
+        while chunk := list(islice(source, _CHUNK)):
+            yield chunk
 
-    def align(self, pairs: Iterable[Pair], method: Symmetry = "grow-diag-final-and") -> list[Links]:
-        """Links of all pairs; as :meth:`stream`."""
-        return list(self.stream(pairs, method))
+    def _linker(self, method: Symmetry) -> Callable[[Sequence[Pair]], list[Links]]:
+        known = [WordIndex(words, case=self.config.case) for words in self.words]
+        return partial(self._links, known, method)
 
-    def _links(self, pairs: Sequence[Pair], words: Sequence[WordIndex], method: Symmetry) -> list[Links]:
+    def _links(self, words: Sequence[WordIndex], method: Symmetry, pairs: Sequence[Pair]) -> list[Links]:
         bitext = IndexedBitext.of(pairs, *words)
         place = look_up(self.rows, self.columns, bitext.rows, bitext.columns, len(words[1]))
         best = []
@@ -141,10 +183,6 @@ class WordAligner:
             "tension": {"forward": self.forward.tension, "backward": self.backward.tension},
             "log_likelihood_a_word": {"forward": self.forward.likelihoods, "backward": self.backward.likelihoods},
         }
-
-    def origin(self) -> dict[str, Any]:
-        """Empty: it needs no encoder."""
-        return {}
 
     def save(self, path: str | Path) -> Path:
         """Write to one safetensors file, or to ``aligner.safetensors`` in a folder; returns the file.
@@ -322,9 +360,8 @@ def read_aligner(path: str | Path, kind: str | None = None) -> AlignerFile:
     about, arrays = load_arrays(file, _KIND, remedy="make one with isoglot align links")
     found = about.get("kind", STATISTICAL)  # the only one, once
     if kind not in (None, found):
-        raise InputError(
-            f"a word aligner of kind {found}, not {kind}", "open it by its kind", "unknown-format", file=file
-        )
+        problem = f"a word aligner of kind {found}, not {kind}"
+        raise InputError(problem, "open it by its kind", "unknown-format", file=file)
     return AlignerFile(file, found, about, arrays)
 
 
@@ -361,9 +398,8 @@ def load_aligner(path: str | Path, *, model: str | None = None, device: str = "a
         encoder = None if model is None else load_encoder(model, device=device)
         return EncoderAligner.of_file(found, encoder, device=device)
     if model is not None:
-        raise ConfigError(
-            f"{found.file} was learned from bitext and has no model", "leave the model out", "not-supported"
-        )
+        problem = f"{found.file} was learned from bitext and has no model"
+        raise ConfigError(problem, "leave the model out", "not-supported")
     return WordAligner.of_file(found)
 
 

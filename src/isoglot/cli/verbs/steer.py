@@ -29,8 +29,7 @@ from isoglot.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from isoglot.report.results import Rendering
-    from isoglot.steer.experiments import SteerConfig
-    from isoglot.steer.judging import DirectedSentences
+    from isoglot.steer.judged_translation import DirectedSentences, SteerConfig
 
 BUILTIN, ERASER = "builtin", "eraser.safetensors"
 _TRANSLATE = 'steer translate "The government must protect all citizens." --from en --to de'
@@ -131,9 +130,8 @@ class Scoring:
 
     def config(self, model: str, shifting: Shifting, seed: int, *, builtin: bool = False) -> SteerConfig:
         """The library's config; ``builtin``: judge by built-in dictionaries if none is named."""
-        from isoglot.steer.decoding_protocol import TranslationOptions, protocol_of
-        from isoglot.steer.experiments import SteerConfig
-        from isoglot.steer.judging import JudgingDictionaries
+        from isoglot.steer.judged_translation import JudgingDictionaries, SteerConfig
+        from isoglot.steer.shifted_decoding import TranslationOptions, protocol_of
         from isoglot.steer.shifts import ShiftOptions
 
         refuse_both(leave_out_known=self.leave_out_known, allow_leak=self.allow_leak)
@@ -191,8 +189,8 @@ def fit(
     """
     from isoglot.model import load_encoder
     from isoglot.report.results import fitted_result
-    from isoglot.steer.decoding_protocol import MEANS_SPECIAL
     from isoglot.steer.language_files import FILE_SENTENCES, fit_languages
+    from isoglot.steer.shifted_decoding import MEANS_SPECIAL
     from isoglot.text.formats.plain import first_sentences
 
     if text and langs:
@@ -263,8 +261,7 @@ def translate(
     from isoglot.core.language_codes import language_code
     from isoglot.model import load_encoder
     from isoglot.report.results import key, translation_result
-    from isoglot.steer.experiments import translate_judged
-    from isoglot.steer.judging import DirectedSentences, sentences_between
+    from isoglot.steer.judged_translation import DirectedSentences, sentences_between, translate_judged
 
     config = scoring.config(model, shifting, run.seed)
     codes = language_code(source), language_code(target)
@@ -330,8 +327,7 @@ def sweep(
     from isoglot.compare.parallel_sentences import builtin_sets
     from isoglot.model import load_encoder
     from isoglot.report.results import sweep_result
-    from isoglot.steer.experiments import BUILTIN_SENTENCES, FILE_SENTENCES, sweep_judged
-    from isoglot.steer.judging import directions_between
+    from isoglot.steer.judged_translation import BUILTIN_SENTENCES, FILE_SENTENCES, directions_between, sweep_judged
 
     if save_choice and shifting.means is None:
         remedy = "name the folder that isoglot steer fit wrote"
@@ -393,8 +389,7 @@ def erase(
     from isoglot.model import load_encoder
     from isoglot.report.results import erased_result
     from isoglot.represent import extract
-    from isoglot.steer.erasers.trade_off import TradeOffConfig
-    from isoglot.steer.experiments import compare_erasers
+    from isoglot.steer.erasers.trade_off import TradeOffConfig, compare_erasers
 
     numbers = parse_layers(layers)
     given = read_sets(parallel, langs, count) if parallel else []

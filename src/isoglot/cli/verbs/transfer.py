@@ -591,7 +591,7 @@ def score(
     """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences."""
     from isoglot.core.table import Table
     from isoglot.transfer import find_task
-    from isoglot.transfer.scoring.file_scores import score_files
+    from isoglot.transfer.scoring.evaluation import score_files
     from isoglot.transfer.tasks.task import load_task_file, of_task_file
 
     with of_task_file(task):

@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 import torch
 
-from isoglot.compare.measures.declaration import Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.compare.measures.measure import Measure, in_range, paired, refuse_equal_rows, unchanged_by
 from isoglot.core.arrays import Array, to_tensor
 from isoglot.core.errors import ConfigError, InputError
 
@@ -216,11 +215,8 @@ def anc(X: Array, Y: Array) -> float:
     """
     X_ND, Y_ND = paired(X, Y)
     if X_ND.shape[1] != Y_ND.shape[1]:
-        raise InputError(
-            f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}",
-            "give two spaces of the same neurons, or use a measure that allows different columns, such as cka",
-            "shape",
-        )
+        remedy = "give two spaces of the same neurons, or use a measure that allows different columns, such as cka"
+        raise InputError(f"X has {X_ND.shape[1]} columns and Y {Y_ND.shape[1]}", remedy, "shape")
     refuse_equal_rows(X_ND, "X")
     refuse_equal_rows(Y_ND, "Y")
     X_ND, Y_ND = _standardized(X_ND), _standardized(Y_ND)

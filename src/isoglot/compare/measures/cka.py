@@ -20,17 +20,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import torch
 
-from isoglot.compare.measures.declaration import Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import (
+from isoglot.compare.measures.measure import (
+    Measure,
     above_diagonal,
     centered,
     centered_pair,
     paired,
     refuse_vanished,
+    unchanged_by,
     unit_norm,
 )
 from isoglot.core.errors import ConfigError, check_name
@@ -183,9 +185,8 @@ def rbf_cka(X: Array, Y: Array, *, bandwidth: float = BANDWIDTH, debiased: bool 
         InputError: The rows are invalid; as for :func:`cka`.
     """
     if not 0 < bandwidth < float("inf"):
-        raise ConfigError(
-            f"bandwidth = {bandwidth} is not positive", f"set a positive number, such as {BANDWIDTH}", "invalid-value"
-        )
+        problem = f"bandwidth = {bandwidth} is not positive"
+        raise ConfigError(problem, f"set a positive number, such as {BANDWIDTH}", "invalid-value")
     sides = []
     for name, rows in zip("XY", paired(X, Y), strict=True):
         kernel_NN = gaussian_kernel(centered(rows, name), bandwidth)
@@ -299,10 +300,6 @@ CKA = Measure(
 )
 
 
-def _debiased_cka(X: Array, Y: Array) -> float:
-    return cka(X, Y, debiased=True)
-
-
 DEBIASED_CKA = Measure(
     name="debiased-cka",
     title="CKA, debiased",
@@ -313,7 +310,7 @@ DEBIASED_CKA = Measure(
         r" \sum_{j \ne i} K_{ij}, \quad K = X X^\top"
     ),
     use="As a first choice: values are comparable over numbers of items and columns.",
-    function=_debiased_cka,
+    function=partial(cka, debiased=True),
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     bounds=(-1.0, 1.0),
 )
@@ -331,15 +328,6 @@ RBF_CKA = Measure(
     invariances=unchanged_by("orthogonal", "scaling", "translation"),
     rows=SAMPLED,
 )
-
-
-def check_form(name: str) -> None:
-    """Check the name of a form of CKA.
-
-    Raises:
-        ConfigError: There is no such form; the message has the nearest name.
-    """
-    check_name("form of CKA", name, FORMS)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -371,7 +359,7 @@ class CKAGrid:
         Raises:
             ConfigError: There is no such form.
         """
-        check_form(name)
+        check_name("form of CKA", name, FORMS)
         values: np.ndarray = getattr(self, name)
         return values
 

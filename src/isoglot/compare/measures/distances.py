@@ -23,8 +23,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import centered, narrowed, paired, refuse_equal_rows
+from isoglot.compare.measures.measure import (
+    Halves,
+    Measure,
+    centered,
+    narrowed,
+    paired,
+    refuse_equal_rows,
+    unchanged_by,
+)
 from isoglot.core.optional import import_part
 
 if TYPE_CHECKING:

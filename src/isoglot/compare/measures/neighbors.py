@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from isoglot.compare.measures.cka import SAMPLED
-from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import in_range, paired, refuse_equal_rows
+from isoglot.compare.measures.measure import Halves, Measure, in_range, paired, refuse_equal_rows, unchanged_by
 from isoglot.core.arrays import Array, refuse_zeros
 from isoglot.core.errors import ConfigError, InputError, check_range
 from isoglot.retrieve.methods import nearest
@@ -111,11 +110,8 @@ def nearest_others(rows_ND: torch.Tensor, k: int, name: str) -> torch.Tensor:
     """
     check_range("k", k, 1)
     if len(rows_ND) < k + 2:
-        raise InputError(
-            f"{len(rows_ND)} items are too few for {k} neighbors",
-            f"give at least {k + 2} items, or a smaller k",
-            "too-few",
-        )
+        problem = f"{len(rows_ND)} items are too few for {k} neighbors"
+        raise InputError(problem, f"give at least {k + 2} items, or a smaller k", "too-few")
     refuse_equal_rows(rows_ND, name)
     refuse_zeros(rows_ND, name)
     rows_ND = in_range(rows_ND)
@@ -173,9 +169,8 @@ def spectral_similarity(X: Array, Y: Array, *, k: int = NEIGHBORS, energy: float
             2.
     """
     if not 0 < energy <= 1:
-        raise ConfigError(
-            f"energy = {energy} is not in (0, 1]", f"give a number up to 1, such as {ENERGY}", "invalid-value"
-        )
+        problem = f"energy = {energy} is not in (0, 1]"
+        raise ConfigError(problem, f"give a number up to 1, such as {ENERGY}", "invalid-value")
     own_N, other_N = (
         laplacian_spectrum(nearest_others(rows_ND, k, name)) for name, rows_ND in zip("XY", paired(X, Y), strict=True)
     )

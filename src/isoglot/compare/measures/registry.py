@@ -10,8 +10,7 @@ import torch
 from isoglot.compare.measures import cca, distances, neighbors, topology
 from isoglot.compare.measures import cka as kernel_alignment
 from isoglot.compare.measures import rsa as dissimilarity
-from isoglot.compare.measures.declaration import INVARIANCES, Invariance, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import paired
+from isoglot.compare.measures.measure import INVARIANCES, Invariance, Measure, paired, unchanged_by
 from isoglot.core.errors import check_name
 from isoglot.core.rng import random_stream
 

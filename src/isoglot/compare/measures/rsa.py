@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from isoglot.compare.measures.cka import SAMPLED
-from isoglot.compare.measures.declaration import Halves, Measure, unchanged_by
-from isoglot.compare.measures.paired_rows import above_diagonal, in_range, paired
+from isoglot.compare.measures.measure import Halves, Measure, above_diagonal, in_range, paired, unchanged_by
 from isoglot.core.arrays import Array, unit
 from isoglot.core.errors import InputError
 
@@ -80,9 +79,8 @@ class RankedPairs:
         own_P = _ranks_in_order(sorted_P)
         own_P -= own_P.mean()
         if not bool(own_P.any()):
-            raise InputError(
-                f"all pairs of rows of {name} are equally dissimilar", "give more items, or more columns", "constant"
-            )
+            problem = f"all pairs of rows of {name} are equally dissimilar"
+            raise InputError(problem, "give more items, or more columns", "constant")
         ranks_P = torch.zeros(items_2P.shape[1], dtype=torch.float64, device=sorted_P.device)
         ranks_P[pairs_P] = own_P / own_P.norm()
         return cls(name, items_2P, sorted_P, pairs_P, ranks_P)
@@ -125,11 +123,8 @@ def dissimilarities(rows_ND: torch.Tensor, name: str) -> torch.Tensor:
     level_ND = level_ND - level_ND[:, :1]
     flat_N = ~level_ND.any(dim=1)
     if bool(flat_N.any()):
-        raise InputError(
-            f"row {int(flat_N.nonzero()[0])} of {name} is constant and has no correlation",
-            "remove it and the row it is paired with (rows count from 0)",
-            "zero-row",
-        )
+        problem = f"row {int(flat_N.nonzero()[0])} of {name} is constant and has no correlation"
+        raise InputError(problem, "remove it and the row it is paired with (rows count from 0)", "zero-row")
     level_ND = unit(level_ND)
     even_ND = unit(level_ND - level_ND.mean(dim=1, keepdim=True))
     similar_NN = even_ND @ even_ND.T

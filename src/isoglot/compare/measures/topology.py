@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoglot.compare.measures.declaration import Measure, unchanged_by
 from isoglot.compare.measures.distances import distances
-from isoglot.compare.measures.paired_rows import above_diagonal, paired
+from isoglot.compare.measures.measure import Measure, above_diagonal, paired, unchanged_by
 from isoglot.core.errors import InputError
 from isoglot.core.optional import compiled
 

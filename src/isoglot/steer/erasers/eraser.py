@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from isoglot.align.maps.estimator import Estimator, load_map, save_map
+from isoglot.align.maps.estimator import Estimator
 from isoglot.core.arrays import Array, ArrayT, give_back, refuse_large, take_rows
 from isoglot.core.errors import ConfigError, InputError, nearest_name, shown
 from isoglot.core.language_codes import language_code
@@ -23,12 +23,9 @@ from isoglot.represent.moments import LanguageStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from isoglot.model.protocol import Change
     from isoglot.steer.means import LanguageMeans
-
-FILE = "eraser.safetensors"
 
 
 class MomentsByLanguage(NamedTuple):
@@ -55,6 +52,8 @@ class Eraser(Estimator):
     True
     """
 
+    _file: ClassVar[str] = "eraser.safetensors"
+    _package: ClassVar[str] = "isoglot.steer"
     needs_language: ClassVar[bool] = False
     """whether ``transform`` needs the language of every row"""
 
@@ -74,10 +73,10 @@ class Eraser(Estimator):
             ConfigError: An option is invalid, there is only one language, or a code is invalid.
             InputError: The rows are invalid, or the number of codes differs.
         """
-        self._forget()
+        self._clear_learned()
         self._statistics = {}
         self._take(X, languages)
-        self._settle()
+        self._learn_from_statistics()
         return self
 
     def update(self, X: Array, languages: Sequence[str]) -> Self:
@@ -88,13 +87,9 @@ class Eraser(Estimator):
             InputError: The rows are invalid, or the number of codes differs.
         """
         if not self._statistics and super().learned():
-            raise ConfigError(
-                "an eraser from a file or from means cannot be updated",
-                remedy="fit a new one",
-                code="config.not-supported",
-            )
+            raise ConfigError("an eraser from a file or from means cannot be updated", "fit a new one", "not-supported")
         self._take(X, languages)
-        self._forget()
+        self._clear_learned()
         return self
 
     @classmethod
@@ -139,7 +134,7 @@ class Eraser(Estimator):
     def learned(self) -> dict[str, Any]:
         """Learned attributes by name; after ``update`` they are computed here."""
         if self._statistics and not super().learned():
-            self._settle()
+            self._learn_from_statistics()
         return super().learned()
 
     # --- use ---
@@ -158,7 +153,7 @@ class Eraser(Estimator):
         """
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
-        return give_back(self._apply(rows_ND, self._which(languages, len(rows_ND))), X)
+        return give_back(self._apply(rows_ND, self._language_numbers(languages, len(rows_ND))), X)
 
     def fit_transform(self, X: ArrayT, languages: Sequence[str]) -> ArrayT:
         """Fit, then transform."""
@@ -172,7 +167,7 @@ class Eraser(Estimator):
         self._check_fitted()
         rows_ND = take_rows(X, width=self.width_)
         of_N, codes = _codes(languages, len(rows_ND))
-        Z_ND = self._apply(rows_ND, self._which(languages, len(rows_ND))).double()
+        Z_ND = self._apply(rows_ND, self._language_numbers(languages, len(rows_ND))).double()
         center_D = Z_ND.mean(dim=0)
         total = float((Z_ND - center_D).square().sum())
         between = 0.0
@@ -189,7 +184,7 @@ class Eraser(Estimator):
             NotFittedError: It is not fitted.
         """
         self._check_fitted()
-        which_1 = self._which(language, 1)
+        which_1 = self._language_numbers(language, 1)
 
         def erase(hidden_BTD: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
             rows_ND = hidden_BTD.flatten(0, 1)
@@ -198,39 +193,6 @@ class Eraser(Estimator):
             return self._apply(exact_ND, which_N).to(rows_ND.dtype).view_as(hidden_BTD)
 
         return erase
-
-    # --- files ---
-
-    def save(self, path: str | Path) -> Path:
-        """Write a safetensors file, or ``eraser.safetensors`` in a folder; returns the file.
-
-        Raises:
-            NotFittedError: It is not fitted.
-            StorageError: The file cannot be written.
-        """
-        return save_map(self, path, name=FILE)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read an eraser of this class; ``Eraser.load`` reads any.
-
-        Raises:
-            CorruptFileError: The file is damaged.
-            InputError: It has another format or class.
-            StorageError: It cannot be read.
-        """
-        from isoglot import steer
-
-        found = load_map(path, name=FILE, room=steer)
-        if not isinstance(found, cls):
-            name = type(found).__name__
-            raise InputError(
-                f"the file contains a {name}, not a {cls.__name__}",
-                remedy=f"use {name}.load",
-                code="input.unknown-format",
-                file=path,
-            )
-        return found
 
     # --- inside ---
 
@@ -241,21 +203,18 @@ class Eraser(Estimator):
         of_N, codes = _codes(languages, len(rows_ND))
         known = next(iter(self._statistics.values())).result().means_LD.shape[1] if self._statistics else None
         if known is not None and known != rows_ND.shape[1]:
-            raise InputError(
-                f"X has {rows_ND.shape[1]} columns, earlier rows had {known}",
-                remedy="give rows of the same width",
-                code="input.shape",
-            )
+            problem = f"X has {rows_ND.shape[1]} columns, earlier rows had {known}"
+            raise InputError(problem, "give rows of the same width", "shape")
         for number, code in enumerate(codes):
             statistics = self._statistics.setdefault(code, LanguageStatistics([0]))
             statistics.update({0: rows_ND[of_N.to(rows_ND.device) == number]})
         self._like = X[:0]
 
-    def _forget(self) -> None:
+    def _clear_learned(self) -> None:
         for name in super().learned():
             delattr(self, name)
 
-    def _settle(self) -> None:
+    def _learn_from_statistics(self) -> None:
         """Compute the learned attributes from the statistics."""
         results = {code: self._statistics[code].result() for code in sorted(self._statistics)}
         found = {code: (each.count, each.means_LD[0], each.covariance(0)) for code, each in results.items()}
@@ -267,9 +226,7 @@ class Eraser(Estimator):
         self.check_options()
         if len(found) < 2:
             only = f"only {next(iter(found))}" if found else "no language"
-            raise ConfigError(
-                f"{only} to learn from", remedy="give rows of two languages or more", code="config.missing-data"
-            )
+            raise ConfigError(f"{only} to learn from", "give rows of two languages or more", "missing-data")
         counts, means, covariances = zip(*found.values(), strict=True)
         spread = MomentsByLanguage(
             tuple(found),
@@ -280,24 +237,18 @@ class Eraser(Estimator):
         width = spread.means_KD.shape[1]
         self._keep({"languages_": spread.languages, "width_": width, **self._learn(spread)}, like)
 
-    def _which(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
+    def _language_numbers(self, languages: Sequence[str] | str | None, rows: int) -> torch.Tensor | None:
         """Index of the language of each row; None if not needed."""
         if not self.needs_language:
             return None
         if languages is None:
-            raise ConfigError(
-                f"{type(self).__name__} needs the language of every row",
-                remedy="give their codes",
-                code="config.missing-data",
-            )
+            problem = f"{type(self).__name__} needs the language of every row"
+            raise ConfigError(problem, "give their codes", "missing-data")
         of_N, codes = _codes([languages] * rows if isinstance(languages, str) else languages, rows)
         for code in codes:
             if code not in self.languages_:
-                raise ConfigError(
-                    f"{shown(code)} was not in the training data",
-                    remedy=nearest_name(code, self.languages_),
-                    code="config.unknown-name",
-                )
+                problem = f"{shown(code)} was not in the training data"
+                raise ConfigError(problem, nearest_name(code, self.languages_), "unknown-name")
         numbers = torch.tensor([self.languages_.index(code) for code in codes])
         return numbers[of_N]
 
@@ -314,9 +265,7 @@ def _codes(languages: Sequence[str], rows: int) -> tuple[torch.Tensor, list[str]
     """Index of the language of each row, and the canonical codes."""
     if isinstance(languages, str) or len(languages) != rows:
         count = 1 if isinstance(languages, str) else len(languages)
-        raise InputError(
-            f"{rows} rows with {count} languages", remedy="give the code of each row", code="input.row-count"
-        )
+        raise InputError(f"{rows} rows with {count} languages", "give the code of each row", "row-count")
     numbers: dict[str, int] = {}
     of_N = [numbers.setdefault(language_code(str(language)), len(numbers)) for language in languages]
     return torch.tensor(of_N), list(numbers)

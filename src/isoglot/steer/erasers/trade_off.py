@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -187,7 +187,7 @@ def trade_off(
     count = len(rows[main])
     parts = min(config.folds, count)
     fold_N = random_stream(config.seed, "trade-off").permutation(count) % parts
-    ways = _ways(default_erasers() if config.erasers is None else config.erasers, config.alphas, main)
+    ways = _removals(default_erasers() if config.erasers is None else config.erasers, config.alphas, main)
     return TradeOff(
         languages=codes,
         pivot=main,
@@ -215,10 +215,61 @@ def labeled(rows: Mapping[str, np.ndarray]) -> tuple[np.ndarray, list[str]]:
     return np.concatenate(list(rows.values())), [code for code, X_ND in rows.items() for _ in range(len(X_ND))]
 
 
+EraserName = Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"]
+"""``best``: the one with the best harmonic mean, with the least change among ties."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EraserComparison:
+    """Trade-offs of all erasers in each layer, and the eraser to use.
+
+    Attributes:
+        layers: The trade-off in each layer.
+        best: That of the best layer.
+        name: The eraser to use in that layer.
+        eraser: The eraser, fitted on all sentences.
+    """
+
+    layers: list[TradeOff]
+    best: TradeOff
+    name: str
+    eraser: Eraser
+
+
+def compare_erasers(
+    vectors: Mapping[str, Representations],
+    config: TradeOffConfig,
+    *,
+    eraser: EraserName = "best",
+    progress: Progress = SILENT,
+) -> EraserComparison:
+    """Measure the trade-off of all erasers in each layer, and fit one in the best layer.
+
+    Args:
+        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
+        config: Shifts that erasers are compared with, folds and random seed.
+        eraser: Which one to fit.
+        progress: Reports progress.
+
+    Raises:
+        ConfigError: The eraser or pivot does not exist, or there is only one language.
+        InputError: The languages have different numbers of sentences, or too few.
+    """
+    check_name("eraser", eraser, get_args(EraserName))
+    found = trade_offs(vectors, config, progress=progress)
+    best = max(found, key=lambda each: each.best.rank)
+    erasers = default_erasers()
+    names = [name for name in erasers if eraser in ("best", name.lower().replace(" ", "-"))]
+    name = max(names, key=lambda name: best.of(name).rank)
+    layer = next(iter(vectors.values())).layers[found.index(best)]
+    rows = {code: each[layer] for code, each in vectors.items()}
+    return EraserComparison(layers=found, best=best, name=name, eraser=erasers[name].fit(*labeled(rows)))
+
+
 # --- erasers and shifts ---
 
 
-def _ways(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
+def _removals(erasers: Mapping[str, Eraser], alphas: Sequence[float], pivot: str) -> dict[str, Removal]:
     """Functions by name that are fitted on rows and return a function of a language and its rows."""
     ways: dict[str, Removal] = {NOTHING: lambda _: lambda __, X_ND: X_ND}
     ways |= {name: partial(_erased, eraser) for name, eraser in erasers.items()}
@@ -247,7 +298,7 @@ def _transported(pivot: str, rows: Rows) -> Callable[[str, np.ndarray], np.ndarr
 
 
 def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureScore:
-    told, spread, hits = [], [], []
+    probed, spread, hits = [], [], []
     moved = total = 0.0
     for fold in range(int(fold_N.max()) + 1):
         train_N, test_N = np.flatnonzero(fold_N != fold), np.flatnonzero(fold_N == fold)
@@ -260,12 +311,12 @@ def _traded(name: str, way: Removal, rows: Rows, fold_N: np.ndarray) -> ErasureS
         train, test = (
             [torch.from_numpy(X_ND[part] - center_D) for X_ND in made.values()] for part in (train_N, test_N)
         )
-        told.append([each.mean() for each in discriminant_hits(train, test)])
+        probed.append([each.mean() for each in discriminant_hits(train, test)])
         spread.append([each.mean() for each in discriminant_hits(*with_squares(train, test))])
         for one, other in permutations(made, 2):
             found = nearest(made[one][test_N], made[other], k=1).indices_NK[:, 0]
             hits.append(float((found == test_N).mean()))
-    probe, retrieval = float(np.mean(told)), float(np.mean(hits))
+    probe, retrieval = float(np.mean(probed)), float(np.mean(hits))
     chance = 1 / len(rows)
     control = min(max((1 - probe) / (1 - chance), 0.0), 1.0)
     return ErasureScore(

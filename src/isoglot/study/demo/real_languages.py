@@ -76,7 +76,7 @@ def see_real_languages(
     from isoglot.core.errors import ConfigError
     from isoglot.model import load_encoder
     from isoglot.steer.language_files import own_known
-    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifted_decoding import Cell
     from isoglot.steer.sweep import sweep_shifts
 
     encoder = load_encoder(model, device=device)

@@ -101,7 +101,7 @@ def sweep(work: Work) -> list[Number]:
 
 
 def _cell(swept: Sweep, layer: int, alpha: float, at: dict[str, Coordinate], items: str) -> list[Number]:
-    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifted_decoding import Cell
 
     found = [ratio_number("outside_share", swept.outside(layer, alpha), at, items)]
     if swept.scores[Cell(layer, alpha)].convert_rate is not None:  # else every token is one that both languages have
@@ -130,7 +130,7 @@ def _bleu(
 
 def _examples(swept: Sweep, depth: int) -> dict[str, Any]:
     """A few sentences as they are decoded in a late layer, as Table 1 of the paper shows them."""
-    from isoglot.steer.shifted_pass import Cell
+    from isoglot.steer.shifted_decoding import Cell
 
     layer = min(swept.layers, key=lambda one: abs(one / depth - _LATE))
     shown = {alpha: swept.translations[Cell(layer, alpha)] for alpha in swept.alphas}

@@ -273,16 +273,12 @@ def _counts(ratio: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     seeds = [ratio] if isinstance(ratio, np.ndarray) and ratio.ndim == 2 else list(ratio)
     shapes = sorted({np.shape(one) for one in seeds})
     if len(shapes) != 1 or len(shapes[0]) != 2 or shapes[0][1] != 2 or not shapes[0][0]:
-        raise InputError(
-            f"counts of shapes {shapes}",
-            "give two counts for each sentence, and the same sentences for all seeds",
-            "shape",
-        )
+        problem = f"counts of shapes {shapes}"
+        raise InputError(problem, "give two counts for each sentence, and the same sentences for all seeds", "shape")
     return np.stack(seeds).astype(float)
 
 
 def _check_options(draws: int, level: float) -> None:
     if draws < 1 or not 0 < level < 1:
-        raise ConfigError(
-            f"{draws} draws at the level {level}", "give at least 1, and a level below 1 such as 0.95", "invalid-value"
-        )
+        problem = f"{draws} draws at the level {level}"
+        raise ConfigError(problem, "give at least 1, and a level below 1 such as 0.95", "invalid-value")

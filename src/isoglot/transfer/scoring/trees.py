@@ -85,18 +85,12 @@ def are_trees(heads_BT: np.ndarray, lengths_B: np.ndarray) -> np.ndarray:
 def _check_shapes(scores_BTT: np.ndarray, lengths_B: np.ndarray) -> None:
     shape = scores_BTT.shape
     if len(shape) != 3 or shape[1] != shape[2] or lengths_B.shape != shape[:1] or shape[1] == 0:
-        raise InputError(
-            f"scores of shape {shape} with lengths of shape {lengths_B.shape}",
-            "give B × T × T scores, the root among the T, and B lengths",
-            "shape",
-        )
+        problem = f"scores of shape {shape} with lengths of shape {lengths_B.shape}"
+        raise InputError(problem, "give B × T × T scores, the root among the T, and B lengths", "shape")
     if len(lengths_B) and (lengths_B.min() < 0 or lengths_B.max() >= shape[1]):
         wrong = int(np.flatnonzero((lengths_B < 0) | (lengths_B >= shape[1]))[0])
-        raise InputError(
-            f"sentence {wrong} of the batch has length {lengths_B[wrong]} in {shape[1]} places",
-            "count the words without the root; the scores have one place more",
-            "out-of-range",
-        )
+        problem = f"sentence {wrong} of the batch has length {lengths_B[wrong]} in {shape[1]} places"
+        raise InputError(problem, "count the words without the root; the scores have one place more", "out-of-range")
 
 
 def _check_scores(best_BT: np.ndarray, words_BT: np.ndarray) -> None:
@@ -107,11 +101,8 @@ def _check_scores(best_BT: np.ndarray, words_BT: np.ndarray) -> None:
     sentence, word = (int(place) for place in np.argwhere(wrong_BT)[0])
     if best_BT[sentence, word] == -np.inf:
         raise _no_tree(sentence)
-    raise InputError(
-        f"the score {best_BT[sentence, word]} for a head of word {word} in sentence {sentence} of the batch",
-        "scores are finite, or -inf where an arc is forbidden",
-        "not-finite",
-    )
+    problem = f"the score {best_BT[sentence, word]} for a head of word {word} in sentence {sentence} of the batch"
+    raise InputError(problem, "scores are finite, or -inf where an arc is forbidden", "not-finite")
 
 
 def _no_tree(sentence: int) -> InputError:
@@ -252,7 +243,7 @@ def _lower_in_loops(row_T: np.ndarray, by: float) -> None:
 
 
 def _merge_in_loops(weights_TT: np.ndarray, arcs_TT: np.ndarray, done_T: np.ndarray, kept: int, gone: int) -> None:
-    """Merge two places, with the better of the arcs into or from either."""
+    """Merge two nodes, with the better of the arcs into or from either."""
     for place in range(len(done_T)):
         if weights_TT[gone, place] > weights_TT[kept, place]:
             weights_TT[kept, place] = weights_TT[gone, place]

@@ -78,11 +78,8 @@ def mapped_splits(
         raise ConfigError(f"there are no {missing[0]} examples", remedy, "missing-option")
     own = [code for code in builtin_languages(known) if code not in others]
     if not own:
-        raise ConfigError(
-            "the model knows no built-in language but those of other models",
-            "give files of training, dev and test examples",
-            "built-in-language",
-        )
+        problem = "the model knows no built-in language but those of other models"
+        raise ConfigError(problem, "give files of training, dev and test examples", "built-in-language")
     source = training_language(own)
     spaced = any("-x-" in code for code in (source, *others))
     return builtin_splits(task, source, (source, *others), count, spaced=spaced)
@@ -140,11 +137,8 @@ def completed_splits(
     spaced = any("-x-" in code for code in built_in)
     if not train:
         if not built_in:
-            raise ConfigError(
-                "the encoder knows none of the built-in languages",
-                "give files of training, dev and test examples",
-                "built-in-language",
-            )
+            problem = "the encoder knows none of the built-in languages"
+            raise ConfigError(problem, "give files of training, dev and test examples", "built-in-language")
         train, dev, _ = builtin_splits(task, training_language(built_in), (), count, spaced=spaced)
     _, few = example_counts(count)
     for code in languages or (() if test else built_in):

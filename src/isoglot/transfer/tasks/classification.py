@@ -63,12 +63,9 @@ class Classification(Task[Passage]):
         """
         count = sum(len(one) for one in data)
         if len(labels) > max(_MANY_LABELS, _MOST_LABELS * count):
-            raise InputError(
-                f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}",
-                f"{self.name} reads the label from the last column: check the order of the columns",
-                "malformed-line",
-                file=next((one.file for one in data if one.file), None),
-            )
+            problem = f"{len(labels):,} different labels in {count:,} examples, such as {shown(labels.names[0])}"
+            remedy = f"{self.name} reads the label from the last column: check the order of the columns"
+            raise InputError(problem, remedy, "malformed-line", file=next((one.file for one in data if one.file), None))
 
     def rows(
         self, examples: Sequence[Passage], reader: Reader, labels: Labels, *, purpose: Literal["learn", "test"]
@@ -174,13 +171,8 @@ class Topic(Classification):
     def _passage(line: str, path: str | Path, number: int) -> Passage:
         text, tab, topic = line.rpartition("\t")
         if not tab or not text.strip() or not topic.strip():
-            raise InputError(
-                f"expected a tab-separated text and topic, found {shown(line)}",
-                "write both with a tab between them",
-                "malformed-line",
-                file=path,
-                line=number,
-            )
+            problem = f"expected a tab-separated text and topic, found {shown(line)}"
+            raise InputError(problem, "write both with a tab between them", "malformed-line", file=path, line=number)
         return Passage((text,), topic.strip())
 
 

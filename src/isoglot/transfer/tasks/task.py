@@ -2,8 +2,8 @@
 
 An example is a passage with a label, words with tags, or words with a tree. Predictions are examples too.
 
-There are three kinds, :mod:`~isoglot.transfer.tasks.classification`, :mod:`~isoglot.transfer.tasks.tagging` and
-:mod:`~isoglot.transfer.tasks.parsing`; a task of your own is a small file that defines reading and scoring::
+Texts have one label (:mod:`~isoglot.transfer.tasks.classification`), words have tags or a tree
+(:mod:`~isoglot.transfer.tasks.word_tasks`). A task of your own is a small file that defines reading and scoring::
 
     class Topic(Classification):
         name = "topic"
@@ -57,11 +57,8 @@ class Example:
         name = next(iter(self.__dataclass_fields__))  # type: ignore[attr-defined]
         value = getattr(self, name)
         if isinstance(value, str):
-            raise ConfigError(
-                f"{name} is the string {shown(value)}, not a tuple of strings",
-                f"write {type(self).__name__}(({shown(value)},), …)",
-                "malformed-option",
-            )
+            problem = f"{name} is the string {shown(value)}, not a tuple of strings"
+            raise ConfigError(problem, f"write {type(self).__name__}(({shown(value)},), …)", "malformed-option")
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +384,7 @@ def check_paired(gold: Sequence[object], predicted: Sequence[object]) -> None:
 
 # --- registry: built-in tasks are imported on first use; the file of a user's task calls register ---
 
-_HOMES = {"nli": "classification", "topic": "classification", "ner": "tagging", "pos": "tagging", "parse": "parsing"}
+_HOMES = dict.fromkeys(("nli", "topic"), "classification") | dict.fromkeys(("ner", "pos", "parse"), "word_tasks")
 _REGISTERED: dict[str, Task[Any]] = {}
 
 

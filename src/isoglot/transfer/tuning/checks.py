@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import ConfigError, InputError
 from isoglot.model.protocol import EncoderLike, check_layer
 from isoglot.transfer.tasks.task import Data, Task, text_of
-from isoglot.transfer.tuning.tunable import tunable
+from isoglot.transfer.tuning.config import trained_parameters
 from isoglot.transfer.tuning.tuned_encoder import reader_of
 
 if TYPE_CHECKING:
@@ -26,15 +26,12 @@ def check_setting(encoder: EncoderLike, task: Task[Any], config: TuneConfig) -> 
     Raises:
         ConfigError: A setting does not fit.
     """
-    tunable(encoder, config.tune, config.freeze, config.frozen)
+    trained_parameters(encoder, config)
     if config.layer is not None:
         check_layer(config.layer, encoder.depth)
     if config.head.pool != "first" and task.kind != "classification":
-        raise ConfigError(
-            f"head.pool={config.head.pool} for {task.name}, which has a label for each word",
-            "remove it; it is for tasks with one label per text",
-            "conflicting-options",
-        )
+        problem = f"head.pool={config.head.pool} for {task.name}, which has a label for each word"
+        raise ConfigError(problem, "remove it; it is for tasks with one label per text", "conflicting-options")
 
 
 def check_learned(
@@ -54,9 +51,8 @@ def check_learned(
     """
     if not train or next(iter(train)) not in dev:
         named = f"dev data of {next(iter(train))}" if train else "training data"
-        raise ConfigError(
-            f"there is no {named}", "give both for one language; epochs are selected on dev", "missing-data"
-        )
+        problem = f"there is no {named}"
+        raise ConfigError(problem, "give both for one language; epochs are selected on dev", "missing-data")
     for code in train:
         reader_of(encoder, code, config.max_length)
     check_scored(encoder, dev, config.max_length)
@@ -89,11 +85,8 @@ def in_training(train: Mapping[str, Data[Any]], data: Mapping[str, Data[Any]]) -
     }
 
 
-def tell_in_training(
-    train: Mapping[str, Data[Any]],
-    dev: Mapping[str, Data[Any]],
-    test: Mapping[str, Data[Any]],
-    say: Say,
+def report_overlap(
+    train: Mapping[str, Data[Any]], dev: Mapping[str, Data[Any]], test: Mapping[str, Data[Any]], say: Say
 ) -> dict[str, dict[str, int]]:
     """Count and report dev and test examples that are in training.
 
@@ -132,9 +125,5 @@ def check_examples(
     for name, data in () if allow_leak else (("dev", dev), ("test", test)):
         for code, count in in_training(train, data).items():
             if count >= NEARLY_ALL * len(data[code]):
-                raise InputError(
-                    f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well",
-                    "use other data, or allow the leak",
-                    "leak",
-                    file=data[code].file,
-                )
+                problem = f"{count:,} of {len(data[code]):,} {code} examples of {name} are in training as well"
+                raise InputError(problem, "use other data, or allow the leak", "leak", file=data[code].file)

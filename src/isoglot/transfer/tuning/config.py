@@ -1,17 +1,23 @@
-"""Settings of fine-tuning; recipes in ``recipes/`` set them, ``--set`` changes them.
+"""Settings of fine-tuning, and the parameters of an encoder that they train.
+
+Recipes in ``recipes/`` set them, ``--set`` changes them.
 
 >>> from isoglot.core.config import build_config
 >>> build_config(TuneConfig, settings=["tune=top-6", "encoder_learning_rate=2e-5"]).tune
 'top-6'
+
+Private parts are never trained: those that only English batches update would no longer fit those of other languages.
+They stay frozen, and at test those of the target language are used (Wu et al. 2020).
 """
 
 from __future__ import annotations
 
 import re
 from itertools import product
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator
+from torch import nn
 
 from isoglot.core.config import Config, build_config
 from isoglot.core.errors import ConfigError
@@ -21,6 +27,9 @@ from isoglot.pretrain.config import Precision
 from isoglot.pretrain.schedule import ScheduleConfig
 from isoglot.transfer.tasks.task import Unseen
 from isoglot.transfer.tuning.heads import HeadConfig
+
+if TYPE_CHECKING:
+    from isoglot.model.protocol import EncoderLike
 
 Record = Literal["auto", "off"]
 """On a GPU, or never."""
@@ -128,3 +137,69 @@ class TuneConfig(Config):
             whole = self.model_dump(mode="json") | chosen | {"grid": {}}
             found[name] = build_config(type(self), values=whole)
         return found
+
+
+def layer_numbers(encoder: EncoderLike) -> dict[str, int]:
+    """Layer of every parameter of the encoder body: 0 for the embeddings, the last layer for a final norm.
+
+    The language modeling head is excluded.
+
+    Raises:
+        ConfigError: The encoder is not a torch module, or its layers are not in a ModuleList.
+    """
+    if not isinstance(encoder, nn.Module):
+        problem = f"{type(encoder).__name__} has no parameters to fine-tune"
+        raise ConfigError(problem, "tune the head only: tune=head", "not-supported")
+    if not encoder.depth:
+        problem = "static vectors have no trainable layers"
+        raise ConfigError(problem, "use the recipe static-nli, or set tune=head", "not-supported")
+    lists = [(name, len(part)) for name, part in encoder.named_modules() if isinstance(part, nn.ModuleList)]
+    stack = next((name for name, size in lists if size == encoder.depth and encoder.is_body(name)), None)
+    if stack is None:
+        problem = "the layers of the encoder are not in a ModuleList"
+        raise ConfigError(problem, "tune the head only: tune=head", "not-supported")
+    found: dict[str, int] = {}
+    behind = False
+    for name, _ in encoder.named_parameters():
+        if name.startswith(f"{stack}."):
+            behind = True
+            found[name] = int(name.removeprefix(f"{stack}.").partition(".")[0]) + 1
+        elif encoder.is_body(name):
+            found[name] = encoder.depth if behind else 0
+    return found
+
+
+def trained_parameters(encoder: EncoderLike, config: TuneConfig) -> list[str]:
+    """Names of the parameters of an encoder that are trained, in order; none if only the head is.
+
+    Args:
+        encoder: Any torch module.
+        config: Settings, of which ``tune``, ``freeze`` and ``frozen`` count.
+
+    Raises:
+        ConfigError: The encoder has fewer layers, or no trainable parameter is left.
+    """
+    if config.head_only:
+        return []
+    depth, tune, freeze = encoder.depth, config.tune, config.freeze
+    if freeze > depth:
+        raise ConfigError(f"freeze={freeze} with {depth} layers", f"freeze {depth} at most", "invalid-value")
+    lowest = freeze + 1 if freeze else 0
+    if tune.startswith("top-"):
+        top = int(tune.removeprefix("top-"))
+        if top > depth:
+            raise ConfigError(f"tune={tune} with {depth} layers", f"give top-{depth} at most, or all", "invalid-value")
+        lowest = max(lowest, depth - top + 1)
+    own = set(encoder.languages)
+    layers = layer_numbers(encoder)
+    plan = SharingPlan.parse(config.frozen, depth)
+    still = plan.private_layers | ({0} if plan.is_private("emb") else set())
+    found = [
+        name
+        for name, layer in layers.items()
+        if layer >= lowest and layer not in still and not own & set(name.split("."))
+    ]
+    if not found:
+        problem = "all layers to be trained are private"
+        raise ConfigError(problem, "train more layers, or the head only: tune=head", "not-supported")
+    return found

@@ -99,8 +99,8 @@ if TYPE_CHECKING:
     """Returns the loss of rows of a language, padded to a shape, and adds to the gradients."""
 
 
-class Recording(NamedTuple):
-    """Captured step of one shape."""
+class CapturedStep(NamedTuple):
+    """CUDA graph of a step with one batch shape."""
 
     graph: torch.cuda.CUDAGraph
     rows_B: torch.Tensor
@@ -109,7 +109,7 @@ class Recording(NamedTuple):
     """Its loss after a replay."""
 
 
-class Recorder:
+class StepGraphs:
     """Runs a function, from its third call with a shape on as a CUDA graph.
 
     The first call runs normally and the second captures the graph. Random numbers differ between replays, because a
@@ -125,7 +125,7 @@ class Recorder:
         self.stream, self.pool = torch.cuda.Stream(device), torch.cuda.graph_pool_handle()
         self.gradients: list[torch.Tensor | None] = [None] * len(self.parameters)
         self.reached: dict[str, list[bool]] = {}
-        self.recordings: dict[tuple[str, Shape], Recording | None] = {}
+        self.captured: dict[tuple[str, Shape], CapturedStep | None] = {}
 
     def __call__(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> torch.Tensor:
         """Return the loss and set the gradients of the parameters, which must be None.
@@ -141,12 +141,12 @@ class Recorder:
             ConfigError: The function synchronizes with the device.
         """
         key = language, shape
-        if key not in self.recordings:
-            self.recordings[key] = None
+        if key not in self.captured:
+            self.captured[key] = None
             return self._run(backward, rows_B, language, shape)
-        found = self.recordings[key]
+        found = self.captured[key]
         if found is None:
-            found = self.recordings[key] = self._capture(backward, rows_B, language, shape)
+            found = self.captured[key] = self._capture(backward, rows_B, language, shape)
         found.rows_B.copy_(rows_B)
         found.graph.replay()
         self._set_gradients(language)
@@ -167,7 +167,7 @@ class Recorder:
             ]
         return loss
 
-    def _capture(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> Recording:
+    def _capture(self, backward: Backward, rows_B: torch.Tensor, language: str, shape: Shape) -> CapturedStep:
         rows_B, graph = rows_B.clone(), torch.cuda.CUDAGraph()
         self._set_gradients(language)
         held = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
@@ -178,12 +178,9 @@ class Recorder:
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            raise ConfigError(
-                f"the training step cannot be captured as a CUDA graph: {str(error).splitlines()[0]}",
-                "set cuda_graphs=off",
-                "not-supported",
-            ) from error
-        return Recording(graph, rows_B, loss)
+            problem = f"the training step cannot be captured as a CUDA graph: {str(error).splitlines()[0]}"
+            raise ConfigError(problem, "set cuda_graphs=off", "not-supported") from error
+        return CapturedStep(graph, rows_B, loss)
 
     def _set_gradients(self, language: str) -> None:
         """Assign gradients to the parameters that a language uses."""

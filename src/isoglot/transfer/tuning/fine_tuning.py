@@ -29,9 +29,8 @@ from isoglot.represent.layer_pass import evaluation_mode, row_length
 from isoglot.transfer.tasks.task import Data, Task, TaskRow, by_code
 from isoglot.transfer.tuning.batches import Shape, StoredRows, epoch_batches
 from isoglot.transfer.tuning.checks import check_learned, check_setting
-from isoglot.transfer.tuning.config import TuneConfig
-from isoglot.transfer.tuning.cuda_graphs import Recorder, Shapes
-from isoglot.transfer.tuning.tunable import tunable
+from isoglot.transfer.tuning.config import TuneConfig, trained_parameters
+from isoglot.transfer.tuning.cuda_graphs import Shapes, StepGraphs
 from isoglot.transfer.tuning.tuned_encoder import HeldVectors, KeptEpochs, RowVectors, Tuned, autocast, copied
 from isoglot.transfer.tuning.tuned_folder import (
     check_begun,
@@ -157,7 +156,7 @@ class TaskTrainer:
         for code, data in dev.items():
             for label, count in task.unseen_labels(data, labels, config.unseen_labels).items():
                 say(f"dev {code}: the label {label} ({counted(count, 'times')}) is not in the training data")
-        names = tunable(encoder, config.tune, config.freeze, config.frozen)
+        names = trained_parameters(encoder, config)
         own = encoder if config.head_only else copied(encoder)
         self.device = own.device
         head = task.head(encoder.hidden_size, labels, config.head)
@@ -174,13 +173,13 @@ class TaskTrainer:
         dev_rows = {code: found.rows for code, found in self.dev_rows.items()}
         self.dev_stored, self.dev_vectors = self._stored(dev_rows, held)
         self.shapes: dict[str, Shapes] = {}
-        self.recorder: Recorder | None = None
+        self.graphs: StepGraphs | None = None
         if config.cuda_graphs == "auto" and self.device.type == "cuda" and own.is_capturable:
             self.shapes = {
                 code: Shapes(stored, rows=config.batch_size, tokens=config.batch_tokens)
                 for code, stored in self.stored.items()
             }
-            self.recorder = Recorder(self.parameters.values(), self.device)
+            self.graphs = StepGraphs(self.parameters.values(), self.device)
         self.optimizer = self._optimizer()
         self.kept = KeptEpochs(out)
         self.checkpoints = Checkpoints(out or Path(), keep=1)
@@ -317,9 +316,9 @@ class TaskTrainer:
 
     def backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
         """Loss of some rows and its gradients, as a CUDA graph if possible."""
-        if self.recorder is None:
+        if self.graphs is None:
             return self._backward(rows_B, code, shape)
-        return self.recorder(self._backward, rows_B, code, shape)
+        return self.graphs(self._backward, rows_B, code, shape)
 
     def _backward(self, rows_B: torch.Tensor, code: str, shape: Shape) -> torch.Tensor:
         """Loss of some rows and its gradients, without synchronizing with the device."""
@@ -331,10 +330,8 @@ class TaskTrainer:
 
     def _check(self, loss: torch.Tensor) -> None:
         if not bool(torch.isfinite(loss)):
-            raise NumericError(
-                f"the loss is not finite in epoch {self.epoch + 1}",
-                "lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start again",
-            )
+            remedy = "lower encoder_learning_rate and head_learning_rate, or set precision=float32, and start again"
+            raise NumericError(f"the loss is not finite in epoch {self.epoch + 1}", remedy)
 
     def _dev_scores(self) -> tuple[dict[str, float], dict[str, str]]:
         """Main score on the dev set of each language, and the label of constant predictions."""

@@ -128,12 +128,7 @@ class Tuned:
     epochs: KeptEpochs = field(default_factory=KeptEpochs)
 
     def predict(
-        self,
-        examples: Sequence[Any],
-        language: str,
-        *,
-        encoder: EncoderLike | None = None,
-        progress: Progress = SILENT,
+        self, examples: Sequence[Any], language: str, *, encoder: EncoderLike | None = None, progress: Progress = SILENT
     ) -> tuple[list[Any], TaskRows]:
         """Predict labels of examples; returns the examples and their rows.
 
@@ -346,18 +341,10 @@ def place_vectors(encoder: EncoderLike, batch: TaskBatch, language: str | None, 
     return hidden_BTD.gather(1, batch.places_BW[:, :, None].expand(-1, -1, width))
 
 
-def number_format(device: torch.device, precision: str) -> Literal["float32", "bfloat16"]:
-    """Floating-point type of matrix products on a device."""
-    if precision == "auto":
-        return "bfloat16" if product_precision(device) == "bfloat16" else "float32"
-    return "bfloat16" if precision == "bfloat16" else "float32"
-
-
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
     """Autocast context for a device and precision."""
-    if number_format(device, precision) == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
+    chosen = product_precision(device) if precision == "auto" else precision
+    return torch.autocast(device.type, torch.bfloat16) if chosen == "bfloat16" else nullcontext()
 
 
 def copied(encoder: EncoderLike) -> EncoderLike:

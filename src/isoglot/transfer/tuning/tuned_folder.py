@@ -131,9 +131,8 @@ def save_tuned(tuned: Tuned, out: Path, *, source: str | None = None) -> list[Pa
     from safetensors.torch import save
 
     if finished(out):
-        raise ConfigError(
-            f"{out} holds the model of a run, which would be overwritten", "use another folder", "would-overwrite"
-        )
+        problem = f"{out} holds the model of a run, which would be overwritten"
+        raise ConfigError(problem, "use another folder", "would-overwrite")
     stale = [HEAD, CHANGED, *(f"{ENCODER}/{name}" for name in encoder_files(out / ENCODER))]
     with renewed_folder(out, INDEX, stale=stale) as target:
         write_bytes(target / HEAD, save({n: t.detach().cpu().contiguous() for n, t in tuned.head.state_dict().items()}))
@@ -229,12 +228,8 @@ def load_tuned(folder: str | Path, *, device: str = "auto", encoder: EncoderLike
     try:
         config = build_config(TuneConfig, values=index["config"])
     except ConfigError as error:
-        raise InputError(
-            f"settings of another version: {error.problem}",
-            "create it again with isoglot transfer",
-            "unknown-format",
-            file=folder / INDEX,
-        ) from error
+        problem, remedy = f"settings of another version: {error.problem}", "create it again with isoglot transfer"
+        raise InputError(problem, remedy, "unknown-format", file=folder / INDEX) from error
     place = encoder.device if encoder is not None else choose_device(device)
     if index["ours"]:
         kept = f"{ENCODER}/{ENCODER_INDEX}"
@@ -283,9 +278,5 @@ def _source(folder: Path, index: Mapping[str, Any]) -> str:
     for place in (then, typed):
         if Path(place).expanduser().exists():
             return str(place)
-    raise StorageError(
-        f"the encoder that {folder} was tuned from no longer exists",
-        "restore it, or fine-tune again",
-        "not-found",
-        file=then,
-    )
+    problem = f"the encoder that {folder} was tuned from no longer exists"
+    raise StorageError(problem, "restore it, or fine-tune again", "not-found", file=then)

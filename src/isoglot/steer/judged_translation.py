@@ -1,35 +1,178 @@
-"""Judged token translation with isoglot's defaults: which means, sentences and dictionaries, and what is refused.
+"""Judged token translation: which means, sentences and dictionaries are used, what is refused, and the scores.
 
-:func:`translate_judged` is ``isoglot steer translate``, :func:`sweep_judged` is ``isoglot steer sweep`` and
-:func:`compare_erasers` is ``isoglot steer erase``.
+:func:`translate_judged` is ``isoglot steer translate`` and :func:`sweep_judged` is ``isoglot steer sweep``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from isoglot.core.errors import ConfigError, check_name
-from isoglot.core.progress import SILENT, Progress
+from isoglot.core.errors import ConfigError, InputError
+from isoglot.core.progress import SILENT, Progress, counted
 from isoglot.represent.layer_pass import Layers, chosen_layers
+from isoglot.retrieve.leaks import KnownWords, LeakCheck, training_provenance
 from isoglot.steer.bleu import why_no_bleu
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, TranslationOptions
 from isoglot.steer.language_files import KnownLanguages, choose_shifts, languages_known
 from isoglot.steer.masked_decoding import MaskedLanguages, masked_languages
 from isoglot.steer.shift_choice import FALLBACK_ALPHAS, FALLBACK_LAYER, ShiftChoice, UsedShift, shift_to_use
-from isoglot.steer.shifted_pass import check_alphas, check_softmax
+from isoglot.steer.shifted_decoding import DEFAULT_TRANSLATION, TranslationOptions, check_alphas, check_softmax
 from isoglot.steer.sweep import Sweep, sweep_shifts
+from isoglot.text.formats.dictionary import Entry, read_dictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.model import EncoderLike
-    from isoglot.represent import Representations
-    from isoglot.steer.erasers.eraser import Eraser
-    from isoglot.steer.erasers.trade_off import TradeOff, TradeOffConfig
-    from isoglot.steer.judging import DirectedSentences, JudgingDictionaries
+    from isoglot.retrieve.parallel_sets import ParallelSet
     from isoglot.steer.means import LanguageMeans
+
+
+class DirectedSentences(NamedTuple):
+    """Sentences to translate from one language to another, with their references."""
+
+    codes: tuple[str, str]
+    sentences: list[str]
+    references: list[str] | None = None
+
+
+def directions_between(sets: Sequence[ParallelSet], directions: Literal["both", "there"]) -> list[DirectedSentences]:
+    """From the first language of each set to its others; ``both``: then also back."""
+    there, back = [], []
+    for one in sets:
+        # All Tatoeba sets are with English, which comes first as in the papers.
+        first, *others = sorted(one.sentences, key=lambda code: code != "en") if len(sets) > 1 else list(one.sentences)
+        for other in others:
+            own, their = list(one.sentences[first]), list(one.sentences[other])
+            there.append(DirectedSentences((first, other), own, their))
+            back.append(DirectedSentences((other, first), their, own))
+    return [*there, *back] if directions == "both" else there
+
+
+def sentences_between(sets: Sequence[ParallelSet], source: str, target: str) -> DirectedSentences:
+    """Sentences of two languages in the first set that has both.
+
+    Raises:
+        ConfigError: No set has both.
+    """
+    for one in sets:
+        if source in one.sentences and target in one.sentences:
+            return DirectedSentences((source, target), list(one.sentences[source]), list(one.sentences[target]))
+    found = sorted({code for one in sets for code in one.sentences})
+    missing = next((code for code in (source, target) if code not in found), f"{source} with {target}")
+    problem = f"no parallel sentences of {missing}, only of {', '.join(found)}"
+    raise ConfigError(problem, f"add a file of {missing}", "missing-data")
+
+
+class JudgingDictionaries:
+    """Dictionaries that translations are judged by: files for pairs of languages, or the built-in ones.
+
+    Args:
+        files: Files by source and target language. The opposite direction is read from them if it has no file.
+        builtin: Whether to use built-in dictionaries for pairs without a file.
+        known_words: What to do with words that training was given; built-in dictionaries leave them out instead of
+            raising an error.
+        seed: Random seed of the built-in dictionaries.
+
+    Attributes:
+        remarks: What a reader of the scores should know, filled in by :meth:`entries`.
+        left_out: Number of source words left out, by direction.
+        leak_check: The last leak check as a JSON object.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[tuple[str, str], Sequence[Path]],
+        *,
+        builtin: bool = False,
+        known_words: KnownWords = "refuse",
+        seed: int = 0,
+    ) -> None:
+        self.files, self.builtin, self.known_words, self.seed = files, builtin, known_words, seed
+        self.remarks: list[str] = []
+        self.left_out: dict[str, int] = {}
+        self.leak_check: dict[str, Any] | None = None
+        self._read: dict[tuple[str, str], list[Entry] | None] = {}
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files."""
+        return [path for paths in self.files.values() for path in paths]
+
+    def read(self, source: str, target: str) -> list[Entry] | None:
+        """All entries from one language to another; None without a dictionary of the two.
+
+        Raises:
+            ConfigError: There is no built-in dictionary of the two.
+            InputError: A file is malformed or empty.
+            StorageError: A file cannot be read.
+        """
+        codes = source, target
+        if codes not in self._read:
+            self._read[codes] = self._read_once(codes)
+        return self._read[codes]
+
+    def _read_once(self, codes: tuple[str, str]) -> list[Entry] | None:
+        files = self._files(codes)
+        if files:
+            entries = [entry for path in files for entry in read_dictionary(path)]
+            if not entries:
+                remedy = "write a source word, a blank and a target word per line"
+                raise InputError("the dictionary has no entries", remedy, "empty", file=files[0])
+            if codes in self.files:
+                return entries
+            self.remarks.append("{0} to {1}: by the dictionary of {1} to {0}, reversed".format(*codes))
+            return [Entry(one.target, one.source, one.weight) for one in entries]
+        if self.builtin:
+            from isoglot.languages.builtin import builtin_dictionary
+
+            return builtin_dictionary(*codes, seed=self.seed)
+        return None
+
+    def entries(self, source: str, target: str, encoder: EncoderLike) -> list[Entry] | None:
+        """Entries that an encoder may be judged by, in lower case; None if there are none, with a remark.
+
+        Raises:
+            ConfigError: There is no built-in dictionary of the two.
+            InputError: A file is malformed, contains words that training was given and these are refused, or contains
+                no others.
+            StorageError: A file cannot be read.
+        """
+        entries = self.read(source, target)
+        if entries is None:
+            return None
+        check = LeakCheck(training_provenance([encoder]), allowed=self.known_words == "allow")
+        self.leak_check = check.facts()
+        if str(check) not in self.remarks:
+            self.remarks.append(str(check))
+        if self.known_words == "allow":
+            return entries
+        lower = [replace(entry, source=entry.source.lower()) for entry in entries]
+        files, name = self._files((source, target)), f"{source}-{target}"
+        try:
+            kept, words = check.judging(
+                lower,
+                source,
+                ", ".join(map(str, files)) if files else "",
+                leave_out=not files or self.known_words == "leave-out",
+            )
+        except InputError as error:
+            if files:
+                raise
+            self.remarks.append(f"{name}: {error.problem}; to judge, give a dictionary or allow the leak")
+            return None
+        if words:
+            self.left_out[name] = words
+            self.remarks.append(f"{name}: {counted(words, 'source words')} left out: known from training")
+        return kept
+
+    def _files(self, codes: tuple[str, str]) -> Sequence[Path]:
+        return self.files.get(codes) or self.files.get(codes[::-1]) or ()
+
+
+# --- translation and sweep ---
+
 
 SWEEP_ALPHAS = (0.0, 1.0, 2.0, 3.0)
 """The alphas of Liu et al. (2020), and 0: what is decoded without a shift."""
@@ -95,7 +238,7 @@ class JudgedSweeps:
         return self.known.sets.about(codes)
 
 
-def _judged(
+def _sweep_and_judge(
     encoder: EncoderLike,
     texts: Sequence[DirectedSentences],
     config: SteerConfig,
@@ -105,7 +248,7 @@ def _judged(
     choose: Callable[[LanguageMeans], UsedShift] | None = None,
     progress: Progress,
 ) -> JudgedSweeps:
-    """Sweep each direction; ``choose`` gives the layer and alphas by the means, once these are known."""
+    """Sweep each direction and score it; ``choose`` returns layer and alphas, given the means."""
     check_softmax(encoder)
     check_alphas(alphas)
     numbers = chosen_layers(layers, encoder.depth)
@@ -185,7 +328,7 @@ def translate_judged(
         return shift_to_use(means, *text.codes, kind=config.options.shift.kind, layer=layer, alphas=alphas)
 
     layers, given = [FALLBACK_LAYER if layer is None else layer], FALLBACK_ALPHAS if alphas is None else alphas
-    return _judged(encoder, [text], config, layers, given, choose=choose, progress=progress)
+    return _sweep_and_judge(encoder, [text], config, layers, given, choose=choose, progress=progress)
 
 
 def sweep_judged(
@@ -215,12 +358,11 @@ def sweep_judged(
         InputError: A sentence is empty, or a dictionary contains words that training was given.
     """
     if save_choice is not None and config.means is None:
-        raise ConfigError(
-            "a choice is stored with means, and none are given",
-            "name the folder that isoglot steer fit wrote",
-            "missing-option",
-        )
-    found = _judged(encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress)
+        problem = "a choice is stored with means, and none are given"
+        raise ConfigError(problem, "name the folder that isoglot steer fit wrote", "missing-option")
+    found = _sweep_and_judge(
+        encoder, texts, config, layers, SWEEP_ALPHAS if alphas is None else alphas, progress=progress
+    )
     masked = {}
     for text in texts if encoder.depth else ():  # static vectors predict nothing from the context
         lines, code = [line.partition("\t")[0] for line in text.sentences], text.codes[0]
@@ -229,56 +371,3 @@ def sweep_judged(
     if save_choice is not None and config.means is not None:
         choices = choose_shifts(found.sweeps, text=save_choice, folder=config.means)
     return replace(found, masked=masked, choices=choices)
-
-
-EraserName = Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"]
-"""``best``: the one with the best harmonic mean, with the least change among ties."""
-_ERASERS = {"mean-removal": "mean removal", "lir": "LIR", "lsar": "LSAR", "inlp": "INLP", "leace": "LEACE"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class EraserComparison:
-    """Trade-offs of all erasers in each layer, and the eraser to use.
-
-    Attributes:
-        layers: The trade-off in each layer.
-        best: That of the best layer.
-        name: The eraser to use in that layer.
-        eraser: The eraser, fitted on all sentences.
-    """
-
-    layers: list[TradeOff]
-    best: TradeOff
-    name: str
-    eraser: Eraser
-
-
-def compare_erasers(
-    vectors: Mapping[str, Representations],
-    config: TradeOffConfig,
-    *,
-    eraser: EraserName = "best",
-    progress: Progress = SILENT,
-) -> EraserComparison:
-    """Measure the trade-off of all erasers in each layer, and fit one in the best layer.
-
-    Args:
-        vectors: Parallel sentences in two languages or more, from :func:`isoglot.represent.extract`.
-        config: Shifts that erasers are compared with, folds and random seed.
-        eraser: Which one to fit.
-        progress: Reports progress.
-
-    Raises:
-        ConfigError: The eraser or pivot does not exist, or there is only one language.
-        InputError: The languages have different numbers of sentences, or too few.
-    """
-    from isoglot.steer.erasers.trade_off import default_erasers, labeled, trade_offs
-
-    check_name("eraser", eraser, ("best", *_ERASERS))
-    found = trade_offs(vectors, config, progress=progress)
-    best = max(found, key=lambda each: each.best.rank)
-    names = _ERASERS.values() if eraser == "best" else [_ERASERS[eraser]]
-    name = max(names, key=lambda name: best.of(name).rank)
-    layer = next(iter(vectors.values())).layers[found.index(best)]
-    rows = {code: each[layer] for code, each in vectors.items()}
-    return EraserComparison(layers=found, best=best, name=name, eraser=default_erasers()[name].fit(*labeled(rows)))

@@ -1,4 +1,13 @@
-"""Tasks with a label for each word, predicted at its first subword: named entities and parts of speech."""
+"""Tasks with labels for each word: named entities, parts of speech, and dependency trees.
+
+Tags, heads and relations are predicted at the first subword of a word.
+
+In dependency parsing only universal relations are used: subtypes after a colon differ between languages and are not
+scored by the definition of the CoNLL 2018 shared task. A test language may have relations that the training language
+lacks (Chinese ``clf``); they are counted, and scored as wrong. Sentences too long for the encoder are left out of
+training and parsed in windows: each window is a tree, and the roots of later windows are attached to the root of the
+first. Both are counted.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +23,7 @@ from isoglot.text.cleaning.realign_entities import realign
 from isoglot.text.cleaning.scripts import written_with_blanks
 from isoglot.text.formats.conll import Tree, find_prefix, read_conllu, read_tagged, token_blocks
 from isoglot.text.formats.lines import read_blocks
-from isoglot.transfer.scoring.spans import repaired, span_score
+from isoglot.transfer.scoring.metrics import parse_score, repaired, span_score
 from isoglot.transfer.tasks.task import (
     IGNORED,
     Data,
@@ -32,13 +41,14 @@ from isoglot.transfer.tasks.task import (
     no_builtin,
     register,
 )
-from isoglot.transfer.tuning.heads import HeadConfig, LinearHead, TaskHead
+from isoglot.transfer.tuning.heads import BiaffineHead, HeadConfig, LinearHead, TaskHead
 from isoglot.vocab.word_reader import Joined, Reader, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from isoglot.languages.builtin import Annotated
     from isoglot.languages.corpus import Split
 
 WordsT = TypeVar("WordsT", Tagged, Parsed)
@@ -292,3 +302,75 @@ def blanks_of(tree: Tree) -> tuple[bool, ...]:
 
 register(PartOfSpeech())
 register(Entities())
+
+
+_JOINT = ("parataxis", "dep")  # relations of later windows to the first: the first of these that is in training
+
+
+class Parsing(WordTask[Parsed]):
+    """Trees with a single root; LAS and UAS, with punctuation and without."""
+
+    name: ClassVar[str] = "parse"
+    title: ClassVar[str] = "dependency parsing"
+    kind: ClassVar[Kind] = "parsing"
+    metric: ClassVar[str] = "las"
+    unseen: ClassVar[Unseen] = "count"
+    part: ClassVar[Literal["treebank", "ner"] | None] = "treebank"
+    root: ClassVar[bool] = True
+
+    def read(self, path: str | Path, language: str) -> Data[Parsed]:
+        """Read a treebank in CoNLL-U, with universal relations."""
+        found = [
+            Parsed(
+                tuple(word.form for word in tree.words),
+                tuple(word.head for word in tree.words),
+                tuple(word.deprel.partition(":")[0] for word in tree.words),
+                blanks_of(tree),
+                tree,
+            )
+            for tree in read_conllu(path)
+        ]
+        return Data(found, str(path))
+
+    def annotated(self, sentence: Annotated) -> Parsed:
+        """Example of a built-in sentence."""
+        return Parsed(sentence.words, sentence.heads, sentence.relations, sentence.blanks)
+
+    def labels(self, example: Parsed) -> Sequence[str]:
+        """The relations."""
+        return example.relations
+
+    def targets(self, example: Parsed, words: slice, numbers: Mapping[str, int]) -> list[tuple[int, ...]]:
+        """Head and relation of each word."""
+        gold = zip(example.heads[words], example.relations[words], strict=True)
+        return [(head, numbers.get(relation, IGNORED)) for head, relation in gold]
+
+    def predicted(
+        self, examples: Sequence[Parsed], rows: TaskRows, decoded: Sequence[np.ndarray], labels: Labels
+    ) -> list[Parsed]:
+        """Examples with predicted trees; later windows are attached to the root of the first."""
+        heads: dict[int, list[int]] = {index: [] for index in range(len(examples))}
+        relations: dict[int, list[str]] = {index: [] for index in range(len(examples))}
+        joint = next((name for name in _JOINT if name in labels), _JOINT[-1])
+        for row, found_WK in zip(rows.rows, decoded, strict=True):
+            own, names = heads[row.example], relations[row.example]
+            for head, number in found_WK[1:].tolist():
+                attached = head == 0 and row.first > 0
+                names.append(joint if attached else labels.names[number])
+                own.append(own.index(0) + 1 if attached else head + row.first if head else 0)
+        return [
+            replace(example, heads=tuple(heads[index]), relations=tuple(relations[index]))
+            for index, example in enumerate(examples)
+        ]
+
+    def head(self, width: int, labels: Labels, config: HeadConfig) -> TaskHead:
+        """Deep biaffine attention over first subwords."""
+        return BiaffineHead(width, len(labels), config, labels.numbers().get("root"))
+
+    def score(self, gold: Sequence[Parsed], predicted: Sequence[Parsed]) -> TaskScores:
+        """LAS and UAS by the definition of the CoNLL 2018 shared task, and without punctuation."""
+        pairs = [([one.heads for one in some], [one.relations for one in some]) for some in (gold, predicted)]
+        return parse_score(*pairs[0], *pairs[1]).scores
+
+
+register(Parsing())

@@ -1,36 +1,122 @@
-"""Decode sentences under shifts at several layers by several alphas, running the lower layers once.
+"""Decoding of sentences under shifts: its protocol, and one pass for all layers and alphas.
 
-Below the shift sentences run as the source language, above it as the target; this matters only for encoders with
-private parts. Every position of the text is decoded, without masking. Special tokens (``[CLS]``, ``[SEP]``) are neither
-decoded nor predicted unless the protocol includes them.
+The layers below a shift run once for all shifts, with the private parts of the source language; those above it run with
+the private parts of the target. Every position of the text is decoded, without masking. Special tokens (``[CLS]``,
+``[SEP]``) are neither decoded nor predicted unless the protocol includes them.
+
+The protocol has the choices that Liu et al. (2020) leave open, with their likely values. The paper translates XNLI's
+test set. Its French example has one token more than its input, so premise and hypothesis were probably fed together and
+the separator between them was decoded as well.
 
 Shapes: ``B`` rows, ``T`` tokens, ``D`` hidden size, ``N`` decoded tokens of a batch.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 
-from isoglot.core.errors import ConfigError, InputError, shown
+from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.core.language_codes import language_code
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model.protocol import Batch, EncoderLike, batch_of_ids, first_places
 from isoglot.represent.layer_pass import Layers, batch_budget, chosen_layers, evaluation_mode, row_length
-from isoglot.represent.sentences import Sentences, read_sentences
-from isoglot.represent.token_rows import RowMaker, TokenRows
-from isoglot.steer.decoding_protocol import DEFAULT_TRANSLATION, Special, TranslationOptions, two_columns
-from isoglot.steer.shifts import Shift, check_finite, make_shift
+from isoglot.represent.sentences import RowMaker, Sentences, TokenRows, read_sentences
+from isoglot.steer.bleu import BleuTokens
+from isoglot.steer.shifts import DEFAULT_SHIFT, Shift, ShiftOptions, make_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from isoglot.steer.means import LanguageMeans
+
+Reads = Literal["sentences", "pairs"]
+"""``sentences``: a row is one sentence; ``pairs``: two, with ``[SEP]`` between them, from lines with a tab."""
+Special = Literal["exclude", "include"]
+"""Whether ``[CLS]`` and ``[SEP]`` are counted in means, or decoded and predicted."""
+Preset = Literal["default", "paper"]
+"""``paper``: what Liu et al. 2020 probably did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationProtocol:
+    """How token translation is run and scored.
+
+    Args:
+        reads: Whether a row is a sentence or a pair. Both texts of a pair have the segment embedding of the first.
+        special: Whether special positions are decoded and special tokens may be predicted. Positions where one is
+            predicted are empty in the output and not scored.
+        bleu_tokens: Tokens that BLEU-1 counts.
+
+    >>> TranslationProtocol(bleu_tokens="words").reads
+    'sentences'
+
+    Raises:
+        ConfigError: An option does not exist.
+    """
+
+    reads: Reads = "sentences"
+    special: Special = "exclude"
+    bleu_tokens: BleuTokens = "standard"
+
+    def __post_init__(self) -> None:
+        for name, choices in (("reads", Reads), ("special", Special), ("bleu_tokens", BleuTokens)):
+            check_name(name, getattr(self, name), get_args(choices))
+
+
+PROTOCOLS: dict[Preset, TranslationProtocol] = {
+    "default": TranslationProtocol(),
+    # By whitespace: with punctuation or subwords, unchanged English scores higher in German than the paper's best.
+    "paper": TranslationProtocol(reads="pairs", special="include", bleu_tokens="whitespace"),
+}
+MEANS_SPECIAL: dict[Preset, Special] = {"default": "exclude", "paper": "include"}
+"""Whether special tokens are counted in means."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationOptions:
+    """Options of token translation.
+
+    Args:
+        shift: Kind of shift and positions.
+        protocol: Input, decoded positions, and the tokens that BLEU-1 counts.
+        length: Maximum number of tokens of a sentence, special tokens included. Default: the encoder's, at most 512.
+        batch_tokens: Tokens per batch. Default: depends on the device. Affects only rounding.
+
+    >>> from isoglot.steer import ShiftOptions
+    >>> TranslationOptions(shift=ShiftOptions(kind="transport")).shift.kind
+    'transport'
+    """
+
+    shift: ShiftOptions = DEFAULT_SHIFT
+    protocol: TranslationProtocol = PROTOCOLS["default"]
+    length: int | None = None
+    batch_tokens: int | None = None
+
+
+DEFAULT_TRANSLATION = TranslationOptions()
+
+
+def protocol_of(preset: Preset, **changes: str | None) -> TranslationProtocol:
+    """A preset with the fields that are not None replaced."""
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    return replace(PROTOCOLS[preset], **given)
+
+
+def two_columns(line: str) -> list[str] | None:
+    r"""The two texts of a line; further columns, such as XNLI's label, are ignored.
+
+    >>> two_columns("A man sleeps.\tHe is awake.\tcontradiction"), two_columns("A man sleeps.")
+    (['A man sleeps.', 'He is awake.'], None)
+    """
+    found = line.split("\t")[:2]
+    return found if len(found) == 2 and all(part.strip() for part in found) else None
 
 
 @torch.inference_mode()
@@ -70,12 +156,12 @@ def check_alphas(alphas: Sequence[float]) -> list[float]:
         ConfigError: This is not so.
     """
     found = [float(alpha) for alpha in alphas]
-    twice = next((alpha for alpha in found if found.count(alpha) > 1), None)
-    if not found or twice is not None:
-        problem = "no alpha" if not found else f"alpha {twice} is given twice"
-        raise ConfigError(problem, "give each once", "invalid-value")
+    problem = "" if found else "no alpha"
     for alpha in found:
-        check_finite("alpha", alpha)
+        if not math.isfinite(alpha) or found.count(alpha) > 1:
+            problem = f"alpha {alpha:g} is given twice" if math.isfinite(alpha) else f"alpha = {alpha}"
+    if problem:
+        raise ConfigError(problem, "give numbers such as 0.5, 1 and 2, each once", "invalid-value")
     return found
 
 
@@ -162,7 +248,7 @@ def decode_shifted(
         offsets = [np.flatnonzero(~np.isin(ids, between)) for ids in rows.ids]
     cells = [Cell(layer, shift.alpha) for layer, each in shifts.items() for shift in each]
     made = {cell: [np.empty(0, dtype=np.int64)] * len(rows.ids) for cell in cells}
-    walk = _Walk(encoder, source, target, options.protocol.special)
+    walk = _GridDecoder(encoder, source, target, options.protocol.special)
     with (
         evaluation_mode(encoder),
         torch.inference_mode(),
@@ -215,11 +301,8 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
     for number, line in enumerate(lines, start=1):
         pair = two_columns(line)
         if pair is None:
-            raise InputError(
-                f"line {number}: expected two tab-separated texts, found {shown(line)}",
-                "add a tab, or read sentences instead of pairs",
-                "malformed-line",
-            )
+            problem = f"line {number}: expected two tab-separated texts, found {shown(line)}"
+            raise InputError(problem, "add a tab, or read sentences instead of pairs", "malformed-line")
         pairs.append(pair)
     first, second = (maker.rows([pair[side] for pair in pairs]) for side in (0, 1))
     between = maker.vocabulary.layout.pair_between
@@ -233,7 +316,7 @@ def _pair_rows(maker: RowMaker, lines: Sequence[str]) -> tuple[TokenRows, tuple[
 
 
 @dataclass
-class _Walk:
+class _GridDecoder:
     """Runs a batch through the lower layers once, and through the upper layers for every shift."""
 
     encoder: EncoderLike

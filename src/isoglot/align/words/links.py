@@ -1,12 +1,12 @@
-"""Symmetrization: two directions of word alignment combined (Och & Ney 2003; Koehn et al. 2005).
+"""Links between words: two directions of word alignment combined, and scores of links against gold.
 
-A direction links every word of one side to at most one of the other. The intersection is the most precise, the union
-the most complete; growing lies between the two.
+**Symmetrization** (Och & Ney 2003; Koehn et al. 2005). A direction links every word of one side to at most one of the
+other. The intersection is the most precise, the union the most complete; growing lies between the two.
 
-Growing depends on the order, since a link that is added takes two words. It is the published order: links are visited
-by source word, then by target word, including those added ahead of the visit; the neighbors of each by sides first
-(previous source, previous target, next source, next target), then by corners; repeated until nothing is added. Finally
-the links of the forward direction are considered, then those of the backward one, each in the same order.
+Growing depends on the order, since a link that is added takes two words. The order is the published one: links are
+visited by source word, then by target word, including those added ahead of the visit; the neighbors of each by sides
+first (previous source, previous target, next source, next target), then by corners; repeated until nothing is added.
+Finally the links of the forward direction are considered, then those of the backward one, each in the same order.
 
 >>> forward, backward = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1), (2, 1), (3, 3)]
 >>> for method in METHODS:
@@ -15,19 +15,27 @@ intersection [(0, 0), (1, 1)]
 union [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
 grow-diag [(0, 0), (1, 1), (1, 2), (2, 1)]
 grow-diag-final-and [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3)]
+
+**Scores** (Och & Ney 2003). Gold links may be sure or possible; a sure one is possible too. With A the links, S the
+sure and P the possible ones::
+
+    precision = |A ∩ P| / |A|    recall = |A ∩ S| / |S|    AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
+
+If all gold is sure, the alignment error rate (AER) is 1 - F1.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from isoglot.core.errors import check_name
+from isoglot.core.errors import check_counts, check_name
 from isoglot.core.optional import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from isoglot.text.formats.parallel import Links
 
@@ -38,15 +46,6 @@ two unlinked words."""
 METHODS: tuple[Symmetry, ...] = get_args(Symmetry)
 
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
-
-
-def check_method(method: Symmetry) -> None:
-    """Check the name of a symmetrization method.
-
-    Raises:
-        ConfigError: It is unknown.
-    """
-    check_name("symmetrization method", method, METHODS)
 
 
 def symmetrize(
@@ -68,7 +67,7 @@ def symmetrize(
     Raises:
         ConfigError: The method is unknown.
     """
-    check_method(method)
+    check_name("symmetrization method", method, METHODS)
     one, other = set(forward), set(backward)
     union = one | other
     if method == "union":
@@ -115,7 +114,7 @@ def merge(
     union: bool,
     longest: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Symmetrize all sentences at once; the compiled twin of :func:`symmetrize`, which works on sets.
+    """Symmetrize all sentences at once; the compiled equivalent of :func:`symmetrize`, which works on sets.
 
     Args:
         forward: Source position of each target word, or -1.
@@ -183,3 +182,82 @@ def merge(
                     count += 1
         link_starts[s + 1] = count
     return link_starts, sources[:count].copy(), targets[:count].copy()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkScores:
+    """Links against gold, over all sentences together.
+
+    >>> scores = LinkScores(links=4, sure=3, hit_sure=3, hit_possible=4)
+    >>> scores.precision, scores.recall, scores.error_rate
+    (1.0, 1.0, 0.0)
+    """
+
+    links: int
+    sure: int
+    hit_sure: int
+    hit_possible: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the links that are possible; 1 without links."""
+        return self.hit_possible / self.links if self.links else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the sure links that were found; 1 if there are none."""
+        return self.hit_sure / self.sure if self.sure else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    @property
+    def error_rate(self) -> float:
+        """AER: 0 is perfect."""
+        size = self.links + self.sure
+        return 1 - (self.hit_sure + self.hit_possible) / size if size else 0.0
+
+    def facts(self) -> dict[str, float]:
+        """JSON-serializable form."""
+        rates = {"aer": self.error_rate, "precision": self.precision, "recall": self.recall, "f1": self.f1}
+        return {**rates, **asdict(self)}
+
+
+def score_links(
+    found: Sequence[Links],
+    sure: Sequence[Iterable[tuple[int, int]]],
+    possible: Sequence[Iterable[tuple[int, int]]] | None = None,
+) -> LinkScores:
+    """Score links against gold.
+
+    >>> scores = score_links([[(0, 0), (1, 1), (2, 1)]], [[(0, 0), (1, 1), (2, 2)]])
+    >>> round(scores.precision, 3), round(scores.recall, 3), round(scores.error_rate, 3)
+    (0.667, 0.667, 0.333)
+
+    Args:
+        found: Links of each sentence pair; duplicates count once.
+        sure: Sure gold links.
+        possible: Possible gold links; the sure ones need not be repeated. None: there are no others.
+
+    Returns:
+        Precision, recall, F1 and alignment error rate.
+
+    Raises:
+        InputError: The numbers of sentence pairs differ.
+    """
+    for name, gold in (("sure", sure), ("possible", possible)):
+        if gold is not None:
+            counts = {"the links": len(found), f"the {name} gold": len(gold)}
+            check_counts("sentence pairs", counts, "give one line for each pair, even a blank one")
+    links = sures = hit_sure = hit_possible = 0
+    for number, given in enumerate(found):
+        here, certain = set(given), set(sure[number])
+        allowed = certain | set(() if possible is None else possible[number])
+        links += len(here)
+        sures += len(certain)
+        hit_sure += len(here & certain)
+        hit_possible += len(here & allowed)
+    return LinkScores(links=links, sure=sures, hit_sure=hit_sure, hit_possible=hit_possible)
