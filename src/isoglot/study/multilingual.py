@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import StorageError, one_line
-from isoglot.study.build import BUILTIN_SEED, Inputs, Measurement, StudyBuilder, input_length
+from isoglot.study.build import Inputs, Measurement, StudyBuilder, input_length
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.steps import SourceFile, Step
@@ -120,16 +120,6 @@ class MultilingualBuilder(StudyBuilder):
         """The encoder that takes the place of pretraining, if there is one."""
         return None if self.options.model is None else released_model(self.options.model)
 
-    # --- data of a pair ---
-
-    def pair_inputs(self, one: str, other: str) -> tuple[dict[str, Any], Inputs] | None:
-        """Settings and inputs for sentences of two languages that correspond; None where there are none."""
-        settings: dict[str, Any] = {"count": self.scale.pairs}
-        if self.data.is_builtin:
-            return {**settings, "builtin": BUILTIN_SEED}, {}
-        files = self.data.parallel.get(f"{one}-{other}") or self.data.parallel.get(f"{other}-{one}")
-        return None if files is None else (settings, {f"pairs.{code}": file for code, file in files.items()})
-
     def dictionaries(self) -> Inputs:
         """Test dictionaries from the first language to the others."""
         first = self.languages[0]
@@ -149,15 +139,12 @@ class MultilingualBuilder(StudyBuilder):
 
     def sizes(self) -> list[int]:
         """Numbers of sentences that the text of every language has."""
-        found = []
-        there = {code: self._sentences(code) for code in self.languages}
-        least = min(there, key=lambda code: there[code])
-        for size in sorted(self.scale.sizes):
-            if size <= there[least]:
-                found.append(size)
-            else:
-                self.left_out.append(f"{size:,} sentences a language: {least} has about {there[least]:,}")
-        return found
+        least, there = min(((code, self._sentences(code)) for code in self.languages), key=lambda one: one[1])
+        sizes = sorted(self.scale.sizes)
+        self.left_out += [
+            f"{size:,} sentences a language: {least} has about {there:,}" for size in sizes if size > there
+        ]
+        return [size for size in sizes if size <= there]
 
     def _sentences(self, language: str) -> int:
         if self.data.is_builtin:
@@ -253,15 +240,11 @@ def _data_size(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: in
         inputs: Inputs = {"dictionary": dictionary}
         for system, vectors in systems:
             inputs |= {f"{system.name}.source": vectors[first], f"{system.name}.target": vectors[other]}
-        settings = {
-            "source": first,
-            "target": other,
-            "systems": {system.name: dict(system.at) for system, _ in systems},
-        }
+        coordinates = {system.name: dict(system.at) for system, _ in systems}
+        settings = {"source": first, "target": other, "systems": coordinates}
+        step = Step("word-retrieval", settings, inputs, title=f"word retrieval {first}-{other}")
         if systems:
-            yield Measurement(
-                Step("word-retrieval", settings, inputs, title=f"word retrieval {first}-{other}"), {"seed": seed}
-            )
+            yield Measurement(step, {"seed": seed})
 
 
 def _word_vectors(
@@ -273,12 +256,8 @@ def _word_vectors(
 ) -> Step:
     """The words of a language in all dictionaries, over their contexts in its text."""
     first, scale = builder.languages[0], builder.scale
-    settings = {
-        "language": language,
-        "sentences": scale.context_sentences,
-        "contexts": scale.contexts,
-        "length": system.window,
-    }
+    settings = {"language": language, "sentences": scale.context_sentences, "contexts": scale.contexts}
+    settings["length"] = system.window
     inputs: Inputs = {"encoder": system.encoder, "text": builder._texts(arm)[language]}
     inputs |= {f"dictionary.{first}-{other}": one for other, one in dictionaries.items() if language in (first, other)}
     title = f"words of {language} by {_title(system.encoder)}"
@@ -305,7 +284,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
     inputs: Inputs = {"encoder": encoder, "means": means}
     first, masked = builder.languages[0], False
     for other in builder.others:
-        found = builder.pair_inputs(first, other)
+        found = builder.pair_inputs("pairs", builder.data.parallel, builder.scale.pairs, languages=(first, other))
         if found is None:
             builder.left_out.append(f"steering {first}-{other}: no parallel sentences (--parallel)")
             continue
@@ -314,7 +293,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
             title = f"steering {source} to {target} in {_title(encoder)}"
             asked = {**settings, "languages": [source, target], "alphas": list(builder.scale.alphas)}
             yield Measurement(Step("steering", asked, {**inputs, **files}, title=title), at)
-            if target == first or not masked:
+            if target == first or not masked:  # those of the first language with the first pair alone
                 asked = {**settings, "languages": [first, other], "language": source}
                 title = f"masked tokens of {source} in {_title(encoder)}"
                 yield Measurement(Step("masked-language", asked, {**inputs, **files}, title=title), at)

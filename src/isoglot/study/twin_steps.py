@@ -17,7 +17,7 @@ from isoglot.study.recipe import ArmConfig, TwinConfig
 from isoglot.study.steps import Step, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 EVERY = 250
@@ -68,12 +68,6 @@ class TwinBuilder(StudyBuilder):
         self.twin = {"order": twin.order, "anchors": twin.anchors}
         self.topics = {} if domain is None else {"domain": domain}
 
-    def trained(self, name: str, arm: ArmConfig, at: Mapping[str, Coordinate]) -> Iterator[Measurement]:
-        """The encoder of an arm, then its shards."""
-        yield Measurement(self.encoder(name, arm, self.seed), at)
-        for code, shards in self.shards(arm).items():
-            yield Measurement(shards, {**at, "language": code})
-
     def retrieval(self, encoder: Step, inputs: Inputs, **settings: object) -> Step:
         """The retrieval of twins over training."""
         common = {"seed": self.seed, "count": self.scale.pairs, "tokens_per_step": self.tokens_per_step(encoder)}
@@ -85,17 +79,17 @@ class TwinBuilder(StudyBuilder):
         masking = {"masking": {"random_from": "language"}}
         arm = ArmConfig(vocabulary=cell.vocabulary_mode, plan=cell.plan(depth), settings=masking)
         at: dict[str, Coordinate] = {"arm": cell.name, **cell.levels, "seed": self.seed}
-        yield from self.trained(cell.name, arm, at)
+        yield from self.encoder_and_shards(cell.name, arm, at, self.seed)
         encoder, untrained = (self.encoder(cell.name, arm, self.seed, trained=one) for one in (True, False))
         yield Measurement(self.retrieval(encoder, {"untrained": untrained}), at)
 
     def arm_steps(self, name: str, arm: ArmConfig) -> Iterator[Measurement]:
         """Measurements of an arm, which is trained in turn with the others."""
         at: dict[str, Coordinate] = {"arm": name, "pair": self.study_pair, "seed": self.seed}
-        encoder, *others = self.trained(name, arm, at)
+        encoder, *shards = self.encoder_and_shards(name, arm, at, self.seed)
         in_turn = replace(encoder.step, execution={**encoder.step.execution, "slice": SLICE})
-        yield from (Measurement(in_turn, at), *others)
-        inputs: Inputs = {name: one for name, one in in_turn.inputs.items() if name.startswith(("voc", "shards."))}
+        yield from (Measurement(in_turn, at), *shards)
+        inputs: Inputs = {name: one for name, one in in_turn.inputs.items() if not name.startswith("dictionary.")}
         yield Measurement(self.retrieval(in_turn, inputs, languages=list(self.languages)), at)
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
