@@ -219,8 +219,7 @@ def ratio_number(
 def _ratios(sums_R2: np.ndarray, scale: float) -> np.ndarray:
     import numpy as np
 
-    found: np.ndarray = scale * sums_R2[:, 0] / np.maximum(sums_R2[:, 1], 1e-12)
-    return found
+    return np.asarray(scale * sums_R2[:, 0] / np.maximum(sums_R2[:, 1], 1e-12))
 
 
 def share_number(measure: str, hits_N: np.ndarray, at: Mapping[str, Coordinate], items: str) -> Number:

@@ -19,17 +19,18 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from isoglot.core.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.core.progress import Progress, Say
     from isoglot.study.numbers import Number
 
+T = TypeVar("T")
 CANONICAL_FORM = 1
 KEY_LENGTH = 20
 """Hexadecimal digits of a key."""
@@ -39,18 +40,21 @@ KEY_LENGTH = 20
 
 
 class Kind(NamedTuple):
-    """A kind of step."""
+    """A kind of step.
+
+    Attributes:
+        version: Raised by a change that alters what is computed.
+        function: ``module:function`` that computes a step.
+        seconds: Rough time of a step at scale ``hour``, where none of its kind has run yet.
+        megabytes: Rough size of what it writes at that scale, where it cannot be estimated from the data.
+        on_cpu: Whether it does not use a GPU.
+    """
 
     version: int
-    """Raised by a change that alters what is computed."""
     function: str
-    """``module:function`` that computes a step."""
     seconds: float = 10.0
-    """Rough time of a step at scale ``hour``, where none of its kind has run yet."""
     megabytes: float = 1.0
-    """Rough size of what it writes at that scale, where the plan cannot tell by the data."""
     on_cpu: bool = False
-    """Whether it does not use a GPU."""
 
 
 KINDS = {
@@ -268,11 +272,20 @@ class Work:
             if dot and first == prefix:
                 yield rest, path
 
-    def cached(self, key: Any, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is made
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """The object cached under a key, made if there is none."""
         if key not in self.cache:
             self.cache[key] = make()
-        return self.cache[key]
+        return cast("T", self.cache[key])
+
+    def cached_latest(self, group: str, key: Hashable, make: Callable[[], T], *, most: int) -> T:
+        """The object of a group cached under a key, made if there is none; at most the latest are kept."""
+        kept: dict[Hashable, T] = self.cached(group, dict)
+        if key not in kept:
+            while len(kept) >= most:
+                kept.pop(next(iter(kept)))
+            kept[key] = make()
+        return kept[key]
 
 
 class Paused(Exception):  # noqa: N818 - not an error: the work resumes later

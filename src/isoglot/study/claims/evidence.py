@@ -219,8 +219,7 @@ class Evidence:
     def mean(self, measure: str, over: Mapping[str, Iterable[Coordinate]], **at: Coordinate | None) -> np.ndarray:
         """The average of cells over the given values of a coordinate."""
         ((name, values),) = over.items()
-        found: np.ndarray = average([self.value(measure, **at, **{name: value}) for value in values])
-        return found
+        return average([self.value(measure, **at, **{name: value}) for value in values])
 
     def has(self, measure: str, **at: Coordinate | None) -> bool:
         """Whether a cell is there."""
@@ -378,8 +377,7 @@ class Evidence:
 
 def average(cells: Sequence[np.ndarray]) -> np.ndarray:
     """The average of several cells."""
-    found: np.ndarray = np.mean(cells, axis=0)
-    return found
+    return np.asarray(np.mean(cells, axis=0))
 
 
 def _cell_of(number: Number, unread: frozenset[str]) -> Cell:

@@ -235,8 +235,7 @@ def _scores(e: Evidence, measure: str, size: int, systems: Mapping[str, Mapping[
 def _harm(e: Evidence, measure: str, size: int) -> np.ndarray:
     """The encoder's score with the full window minus that with the short one."""
     scores = _scores(e, measure, size, _ends_of_window(e, measure))
-    harm: np.ndarray = scores["full"] - scores["short"]
-    return harm
+    return np.asarray(scores["full"] - scores["short"])
 
 
 def _headroom(e: Evidence, measure: str, systems: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -298,5 +297,4 @@ def _best_is_last(e: Evidence, pair: tuple[str, str], cells: list[tuple[int, flo
     scores = np.stack([e.value("bleu1", layer=layer, alpha=alpha, **at) for layer, alpha in cells])
     depth = e.depth("bleu1", sorted({layer for layer, _ in cells}), **at, alpha=cells[0][1])
     last = np.array([layer / depth >= LATE - 1e-9 for layer, _ in cells])
-    found: np.ndarray = last[scores.argmax(axis=0)].astype(float)
-    return found
+    return np.asarray(last[scores.argmax(axis=0)], float)

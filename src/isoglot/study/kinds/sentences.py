@@ -125,20 +125,12 @@ def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: s
     from isoglot.compare.parallel_sentences import language_for
     from isoglot.represent import extract
 
-    kept: dict[Any, Any] = work.cached("vectors", dict)
-    key = id(encoder), language, items
-    if key not in kept:
-        while len(kept) > 3:
-            kept.pop(next(iter(kept)))
-        made = extract(
-            encoder,
-            sentences,
-            language=language_for(encoder, language),
-            pool=work.settings.get("pool"),
-            progress=work.progress,
-        )
-        kept[key] = encoder, {layer: made[layer] for layer in made.layers}  # the encoder stays, so that its id does
-    return dict(kept[key][1])
+    def made() -> tuple[EncoderLike, dict[int, Any]]:
+        code, pool = language_for(encoder, language), work.settings.get("pool")
+        found = extract(encoder, sentences, language=code, pool=pool, progress=work.progress)
+        return encoder, {layer: found[layer] for layer in found.layers}  # with the encoder, whose id stays then
+
+    return dict(work.cached_latest("vectors", (id(encoder), language, items), made, most=4)[1])
 
 
 def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate], np.ndarray, np.ndarray]]:

@@ -123,8 +123,7 @@ def _segmented(work: Work) -> list[list[str]]:
         lines = islice((line for line in read_stream([path]) if line), work.settings.get("sentences"))
         return [cut for line in lines if (cut := split_words(line, language, method))]
 
-    sentences: list[list[str]] = work.cached(("words", str(path), work.settings.get("sentences")), read)
-    return sentences
+    return work.cached(("words", str(path), work.settings.get("sentences")), read)
 
 
 def retrieve_words(work: Work) -> list[Number]:
@@ -362,8 +361,7 @@ def _sentences(work: Work, language: str, name: str, count: int | None) -> list[
     def read() -> list[list[str]]:
         return [words for _, words in islice(SegmentedFile(path, language).sentences(), count)]
 
-    found: list[list[str]] = work.cached(("segmented", str(path), count), read)
-    return found
+    return work.cached(("segmented", str(path), count), read)
 
 
 # --- scores ---
