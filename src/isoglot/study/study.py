@@ -37,14 +37,21 @@ _FORM = {"about": dict, "steps": dict, "files": dict, "measurements": [dict], "l
 
 @dataclass(frozen=True)
 class StepState:
-    """Status of a step."""
+    """Status of a step.
+
+    Attributes:
+        step: The step.
+        status: Its status.
+        seconds: Time of its computation, or of the last attempt that failed.
+        error: Reason of the last attempt that failed.
+        where: Where it runs, or its job in a queue.
+    """
 
     step: Step
     status: Status
     seconds: float = 0.0
     error: str = ""
     where: str = ""
-    """Where it runs, or its job in a queue."""
 
 
 class Study(Displayed):

@@ -78,16 +78,22 @@ DEFAULTS = RunOptions()
 
 @dataclass
 class RunResult:
-    """Result of running an engine."""
+    """Result of running an engine.
+
+    Attributes:
+        done: Keys of the steps that are done.
+        failed: Reasons of the steps that were given up, by key.
+        paused: Steps that can be resumed where they stopped.
+        stopped: Whether time was up before all was done.
+        jobs: Jobs of steps that were left to a cluster, by key.
+        seconds: Time that the run took.
+    """
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     paused: list[str] = field(default_factory=list)
-    """Steps that can be resumed where they stopped."""
     stopped: bool = False
-    """Whether time was up before all was done."""
     jobs: dict[str, str] = field(default_factory=dict)
-    """Jobs of steps that were left to a cluster, by key."""
     seconds: float = 0.0
 
     def in_words(self) -> str:

@@ -117,14 +117,17 @@ CELLS = tuple(
 
 @dataclass(frozen=True)
 class Topics:
-    """The world's topics in three parts."""
+    """The world's topics in three parts.
+
+    Attributes:
+        common: Both languages read about them in every cell, and all test sentences are about them.
+        first: The rest of English, and of the twin where the domain is the same.
+        second: The rest of the twin where the domain is another one; as many as in ``first``.
+    """
 
     common: tuple[str, ...]
-    """Both languages read about them in every cell, and all test sentences are about them."""
     first: tuple[str, ...]
-    """The rest of English, and of the twin where the domain is the same."""
     second: tuple[str, ...]
-    """The rest of the twin where the domain is another one; as many as in ``first``."""
 
 
 @cache

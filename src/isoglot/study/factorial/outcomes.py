@@ -52,12 +52,17 @@ STATED = "gain of one word in five over no anchors: another word order less the 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRun:
-    """A cell in a block: what its encoder found while it learned."""
+    """A cell in a block: what its encoder found while it learned.
+
+    Attributes:
+        cell: The cell.
+        seed: The block.
+        moments: Tokens and P@1 of the chosen layer, by tokens; 0 tokens where the untrained encoder was measured.
+    """
 
     cell: FactorialCell
     seed: int
     moments: tuple[tuple[int, float], ...]
-    """Tokens and P@1 of the chosen layer, by tokens; 0 tokens where the untrained encoder was measured."""
 
     @property
     def p1(self) -> float:
@@ -119,36 +124,48 @@ def _chosen(layers: dict[int, dict[str, float]]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeAnalysis:
-    """The analysis of one outcome."""
+    """The analysis of one outcome.
+
+    Attributes:
+        outcome: ``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span.
+        table: The outcome of every cell in every block.
+        variance: Its analysis of variance.
+        without_all: The same without the cells in which all words are anchors, where spelling finds the pairs.
+        stated: The contrast that was stated before any run.
+        interaction: Means of anchors by word order, over the plans that share ids.
+    """
 
     outcome: Literal["p1", "tokens"]
-    """``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span."""
     table: BlockedTable
     variance: VarianceAnalysis
     without_all: VarianceAnalysis
-    """The same without the cells in which all words are anchors, where spelling finds the pairs."""
     stated: Contrast
     interaction: tuple[LevelMean, ...]
-    """Means of anchors by word order, over the plans that share ids."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorialResult:
-    """Analysis of the factorial study."""
+    """Analysis of the factorial study.
+
+    Attributes:
+        seeds: Blocks in which every cell was trained.
+        left_out: Blocks that lack a cell.
+        budget: Tokens an encoder was trained on.
+        threshold: P@1 whose first crossing is timed.
+        p1: Analysis of P@1 at the end.
+        tokens: Analysis of the tokens to the threshold.
+        untrained: P@1 of untrained encoders by anchors and word order; empty where they were not measured.
+        censored: For every cell the share of runs that never reached the threshold, and of those that began above it.
+    """
 
     seeds: tuple[int, ...]
-    """Blocks in which every cell was trained."""
     left_out: tuple[int, ...]
-    """Blocks that lack a cell."""
     budget: int
-    """Tokens an encoder was trained on."""
     threshold: float
     p1: OutcomeAnalysis
     tokens: OutcomeAnalysis
     untrained: tuple[LevelMean, ...]
-    """P@1 of untrained encoders by anchors and word order; empty where they were not measured."""
     censored: dict[str, dict[str, float]]
-    """For every cell the share of runs that never reached the threshold, and of those that began above it."""
 
     def share_censored(self, how: Literal["never", "before"]) -> float:
         """The share of all runs."""

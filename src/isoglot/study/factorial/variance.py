@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 RESAMPLES = 2000
 HIGHER, OVERLAP, BLOCK, RESIDUAL = "three-way and higher", "overlap", "block", "residual"
 _MOST_FLIPS = 14
-"""With more blocks than that, sign flips are not enumerated."""
+"""Most blocks whose sign flips are enumerated."""
 
 
 @dataclass(frozen=True)
@@ -90,36 +90,49 @@ class BlockedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """A line of the table of variances."""
+    """A row of the ANOVA table.
+
+    Attributes:
+        name: Factors with a colon between them, ``three-way and higher``, ``overlap``, ``block`` or ``residual``.
+        freedom: Degrees of freedom.
+        sum_squares: Sum of squares.
+        f: F statistic, the ratio of its mean square to that of the residual; like p, NaN for the last three.
+        p: p-value of the F test.
+        eta: Share of the total sum of squares (eta squared).
+        omega: The share corrected for what chance alone would give (omega squared).
+        interval: 95 % interval of ``omega``, from 0 up.
+    """
 
     name: str
-    """Factors with a colon between them, ``three-way and higher``, ``overlap``, ``block`` or ``residual``."""
     freedom: int
     sum_squares: float
     f: float = nan
-    """The ratio of its mean square to that of the residual; as p, not a number for the last three."""
     p: float = nan
     eta: float
-    """Share of the total sum of squares."""
     omega: float = nan
-    """The share without what chance alone would give."""
     interval: tuple[float, float] = (nan, nan)
-    """95 % interval of ``omega``, from 0 up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """A weighted sum of cells, tested over blocks."""
+    """A weighted sum of cells, tested over blocks.
+
+    Attributes:
+        name: What it is, in words.
+        estimate: The mean over blocks.
+        interval: 95 % confidence interval, by Student's t over the blocks.
+        t: t statistic.
+        p: Two-sided p-value, by Student's t with as many degrees of freedom as blocks less one.
+        p_flips: Two-sided p-value of the exact sign-flip permutation test over blocks; NaN with more than 14 blocks.
+        by_block: The weighted sum of each block.
+    """
 
     name: str
     estimate: float
     interval: tuple[float, float]
-    """95 %, by Student's t over the blocks."""
     t: float
     p: float
-    """Two-sided, by Student's t with as many degrees of freedom as blocks less one."""
     p_flips: float
-    """Two-sided, by flipping the signs of blocks in every possible way; not a number with more than 14 blocks."""
     by_block: tuple[float, ...]
 
 
@@ -138,14 +151,21 @@ class LevelMean:
 
 @dataclass(frozen=True, kw_only=True)
 class VarianceAnalysis:
-    """The table of variances and what is drawn of it."""
+    """An ANOVA table and the means of all levels.
+
+    Attributes:
+        mean: Mean of all values.
+        cells: Number of cells.
+        blocks: Number of blocks.
+        terms: Rows of the table.
+        main: The level means of each factor.
+    """
 
     mean: float
     cells: int
     blocks: int
     terms: tuple[Term, ...]
     main: Mapping[str, tuple[LevelMean, ...]]
-    """The level means of each factor."""
 
     def term(self, *factors: str) -> Term:
         """The term of some factors, in any order.
@@ -297,7 +317,7 @@ def _beyond(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
 def sums_of_squares(
     values_xCB: np.ndarray, bases: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of squares of each term, the residual, the blocks and in total, for one table or a stack of them.
+    """Sums of squares of each term, the residual, the blocks and in total, for one table or a stack (``x``) of them.
 
     Every block has every cell, so terms are fitted to the cells' means.
     """
