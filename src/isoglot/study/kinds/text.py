@@ -159,8 +159,8 @@ def first_sentences(work: Work) -> list[Number]:
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 
 
-def first_lines(path: Path, count: int) -> list[str]:
-    """The first lines of a text that are not blank."""
+def first_lines(path: Path, count: int | None) -> list[str]:
+    """The first lines of a text that are not blank; all of them if ``count`` is None."""
     from itertools import islice
 
     from isoglot.text.stream import read_stream

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import InputError
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.step_inputs import open_step_encoder, read_entries, step_languages
-from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
+from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY, first_lines
 from isoglot.study.numbers import Coordinate, Number, items_hash, ratio_number, share_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
 
@@ -111,16 +111,13 @@ def _words(work: Work) -> list[str]:
 
 def _segmented(work: Work) -> list[list[str]]:
     """The first lines of the text as lists of words; kept for the other systems of a worker."""
-    from itertools import islice
-
     from isoglot.text.cleaning.segmentation import split_words, word_method
-    from isoglot.text.stream import read_stream
 
     language, path = work.settings["language"], work.inputs["text"] / TEXT
 
     def read() -> list[list[str]]:
         method = word_method(language)
-        lines = islice((line for line in read_stream([path]) if line), work.settings.get("sentences"))
+        lines = first_lines(path, work.settings.get("sentences"))
         return [cut for line in lines if (cut := split_words(line, language, method))]
 
     return work.cached(("words", str(path), work.settings.get("sentences")), read)
@@ -264,12 +261,8 @@ def map_embeddings(work: Work) -> list[Number]:
         word_rows(open_step_encoder(work, name), baseline.words, language)
         for name, language, baseline in zip(("encoder", "other"), step_languages(work), fasttext, strict=True)
     ]
-    baselines = [some.only(set(one.words)) for some, one in zip(fasttext, rows, strict=True)]
-    systems = {
-        "encoder": [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)],
-        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
-    }
-    return _scored(work, [rows[0].words, rows[1].words], systems, "embeddings")
+    layers = [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)]
+    return _scored(work, [side.words for side in rows], layers, fasttext, "embeddings")
 
 
 def map_contexts(work: Work) -> list[Number]:
@@ -297,13 +290,8 @@ def map_contexts(work: Work) -> list[Number]:
                 progress=work.progress,
             )
         )
-    met = [list(each.words or ()) for each in types]
-    baselines = [some.only(set(own)) for some, own in zip(fasttext, met, strict=True)]
-    systems = {
-        "encoder": [LayerRows(one, one, types[0][one], types[1][one]) for one in types[0].layers],
-        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
-    }
-    return _scored(work, met, systems, "contexts")
+    layers = [LayerRows(one, one, types[0][one], types[1][one]) for one in types[0].layers]
+    return _scored(work, [list(side.words or ()) for side in types], layers, fasttext, "contexts")
 
 
 def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vectors:
@@ -368,13 +356,16 @@ def _sentences(work: Work, language: str, name: str, count: int | None) -> list[
 
 
 def _scored(
-    work: Work, words: Sequence[Sequence[str]], systems: Mapping[str, Sequence[LayerRows]], vectors: str
+    work: Work, words: Sequence[list[str]], layers: Sequence[LayerRows], fasttext: Sequence[Vectors], vectors: str
 ) -> list[Number]:
-    """Fit a map for every layer of every system and look for translations among all words of the target."""
+    """Fit a map for every layer, and for fastText's vectors of the same words, and look for translations.
+
+    They are looked for among all words of the target.
+    """
     from hashlib import sha256
 
     from isoglot.align.by_dictionary import WordSplit
-    from isoglot.align.layer_maps import align_layers
+    from isoglot.align.layer_maps import LayerRows, align_layers
     from isoglot.align.maps.config import AlignConfig
     from isoglot.core.config import build_config
 
@@ -385,7 +376,8 @@ def _scored(
     counts = {"entries": len(pairs.test_P2), "train_entries": len(pairs.train_P2), "candidates": len(words[1])}
     at: dict[str, Coordinate] = {"vectors": vectors, "language": language}
     numbers = [Number(f"word_{name}", count, at) for name, count in counts.items()]
-    for system, rows in systems.items():
+    baselines = [every.only(set(own)).matrix_ND for every, own in zip(fasttext, words, strict=True)]
+    for system, rows in {"encoder": layers, "fasttext": [LayerRows(None, None, *baselines)]}.items():
         for layer in align_layers(rows, *pairs[:2], config, fitted="all", alike=pairs.alike, device=device):
             scores = layer.after.of(config.retrieval)
             asked = [words[0][row] for row in scores.queries_Q.tolist()]
