@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from isoglot.study.recipe import ArmConfig
 
 _FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
-_OLD_WEIGHTS = ["pytorch_model*.bin"]
+_OLD_WEIGHTS = "pytorch_model*.bin"
+_SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
 
 
 def released_model(name: str) -> SourceFile:
@@ -37,23 +38,15 @@ def released_model(name: str) -> SourceFile:
         MissingPartError: A hub name, and ``transformers`` is not installed.
         StorageError: There is no encoder of that name.
     """
-    folder = _folder(name)
-    return SourceFile(str(folder.absolute()), source_hash(folder))
-
-
-def _folder(name: str) -> Path:
     from isoglot.model.hf.source import WAYS
     from isoglot.model.load import encoder_folder
 
-    found = encoder_folder(name)
-    if found is not None:
-        return found
     path = Path(name).expanduser()
-    if (path / "config.json").exists():
-        return path
-    if path.exists() or path.is_absolute() or name.startswith((".", "~")):
+    folder = encoder_folder(name) or (path if (path / "config.json").exists() else None)
+    if folder is None and (path.exists() or path.is_absolute() or name.startswith((".", "~"))):
         raise StorageError("no encoder in this folder", f"check the path, or {WAYS}", "not-found", file=name)
-    return _from_hub(name)
+    folder = folder or _from_hub(name)
+    return SourceFile(str(folder.absolute()), source_hash(folder))
 
 
 def _from_hub(name: str) -> Path:
@@ -68,7 +61,7 @@ def _from_hub(name: str) -> Path:
     try:
         folder = Path(snapshot_download(name, allow_patterns=_FILES))
         if not any(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(name, allow_patterns=[*_FILES, *_OLD_WEIGHTS]))
+            folder = Path(snapshot_download(name, allow_patterns=[*_FILES, _OLD_WEIGHTS]))
     except Exception as error:  # the hub's client raises many kinds
         raise StorageError(
             f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})",
@@ -76,9 +69,6 @@ def _from_hub(name: str) -> Path:
             "model-not-found",
         ) from error
     return folder
-
-
-_SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
 
 
 class System(NamedTuple):
@@ -194,6 +184,7 @@ class MultilingualBuilder(StudyBuilder):
         from isoglot.static.train import KINDS
 
         sized = arm.model_copy(update={"sentences": size})
+        # Only the hidden size is read, which does not depend on the vocabulary.
         model = self.config(sized, seed).model.encoder(vocabulary_size=10, languages=self.languages, pad_id=0, unk_id=1)
         values = {"dimensions": model.hidden_size, "seed": seed, **self.scale.static[method]}
         config = build_config(KINDS[method], values=values)

@@ -190,7 +190,7 @@ class Store:
         with owned(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}
-            started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+            started, clock = _now(), time.monotonic()
             try:
                 work = writable_folder(self._work(step.key))
                 shutil.rmtree(work / "payload", ignore_errors=True)
@@ -218,7 +218,7 @@ class Store:
                 raise
             except Exception as error:
                 reason = one_line(str(error)) or type(error).__name__
-                self.add_failure(step.key, started, time.monotonic() - clock, reason)
+                self.add_failure(step.key, reason, started=started, seconds=time.monotonic() - clock)
                 raise
 
     def _inputs(self, step: Step) -> dict[str, Path]:
@@ -268,9 +268,9 @@ class Store:
             raise storage_error(error, self.folder(key), doing="write") from error
         shutil.rmtree(payload.parent, ignore_errors=True)
 
-    def add_failure(self, key: str, started: str, seconds: float, reason: str) -> None:
-        """Record an attempt that failed; where the disk is full, that is all that can be said."""
-        attempt = Attempt(started=started, seconds=round(seconds, 3), error=reason)
+    def add_failure(self, key: str, reason: str, *, started: str | None = None, seconds: float = 0.0) -> None:
+        """Record an attempt that failed, which began now unless ``started`` is given; a full disk is ignored."""
+        attempt = Attempt(started=started or _now(), seconds=round(seconds, 3), error=reason)
         with suppress(OSError, StorageError):
             path = writable_folder(self.attempts_folder) / f"{key}.jsonl"
             with path.open("a", encoding="utf-8") as out:
@@ -374,6 +374,10 @@ def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None
     write_sealed(writable_folder(target) / RECORD, {**record, "dropped": gone})
     if NUMBERS in record["payload"]:
         shutil.copyfile(source / NUMBERS, target / NUMBERS)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _is_in(name: str, places: Iterable[str]) -> bool:

@@ -21,7 +21,7 @@ from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.run import RECORD, sole_writer
-from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
+from isoglot.study.build import BuiltStudy, Measurement
 from isoglot.study.numbers import Numbers
 from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import SourceFile, Status, Step, canonical
@@ -345,7 +345,7 @@ def _check_fit(one: Study, other: Study) -> None:
         for name in ("scale", "tokens", "model", *(("settings",) if both_say else ())):
             ours, theirs = (study.about.get(name) or None for study in (one, other))
             if ours != theirs:
-                problem = f"{where} do not fit: {name} is {_said(ours)} in the one and {_said(theirs)} in the other"
+                problem = f"{where} do not fit: {name} is {_words(ours)} in the one and {_words(theirs)} in the other"
                 raise ConfigError(problem, remedy, "other-settings")
     elif one.out == other.out:
         problem = f"{one.out} holds a study of {one.about.get('recipe')}, not of {other.about.get('recipe')}"
@@ -372,7 +372,7 @@ def _trained_arms(study: Study) -> dict[tuple[str, str, str], tuple[int, str]]:
     return found
 
 
-def _said(value: object) -> str:
+def _words(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "not set")
@@ -408,6 +408,3 @@ def _step_facts(step: Step) -> dict[str, Any]:
         "heavy": list(step.heavy),
         "tokens": step.tokens,
     }
-
-
-__all__ = ["Study", "StudyOptions"]

@@ -12,7 +12,6 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 _WAIT = 1.0
-_LOST_NODES = 5
-"""Retries of a task whose node or process was lost."""
-_PATIENCE = 45.0
-"""Seconds that tasks have to pause when the run is to end."""
+_LOST_NODES = 5  # retries of a task whose node or process was lost
+_PATIENCE = 45.0  # seconds that tasks have to pause when the run stops
 
 
 def run_ray(
@@ -118,7 +115,7 @@ class _Engine(StepQueue):
             else:
                 self.result.stopped = True
             if not self.running:
-                return  # what is left waits for a step that failed, or time is up
+                return  # the remaining steps need one that failed, or time is up
             if late >= _PATIENCE:
                 self.stop()
                 return
@@ -162,7 +159,7 @@ class _Engine(StepQueue):
         except self.ray.exceptions.RayError as error:
             # Its process or node was lost more often than Ray tries.
             reason = f"the task was lost: {one_line(str(error))[:300]}"
-            self.study.store.add_failure(key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
+            self.study.store.add_failure(key, reason)
             outcome = {"status": "lost", "error": reason}
         match outcome["status"]:
             case "done":
