@@ -146,7 +146,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
 def _builders(
     recipes: tuple[StudyRecipe, ...], scale: ScaleConfig, data: StudyData, pairs: tuple[str, ...], options: StudyOptions
 ) -> Iterator[StudyBuilder]:
-    """One for every pair and recipe of pairs, and one for every recipe of all languages."""
+    """A builder for each pair and bilingual recipe, then one for each multilingual recipe."""
     from isoglot.study.multilingual import MultilingualBuilder
 
     for pair in pairs:
@@ -226,7 +226,7 @@ class StudyBuilder:
     # --- what is measured ---
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
-        """All measurements, arm by arm, then those that compare arms."""
+        """All measurements: arm by arm, then those that compare arms."""
         from isoglot.study.twin_steps import TwinBuilder
 
         for name, arm in self.recipe.arms.items():
@@ -352,7 +352,7 @@ class StudyBuilder:
         return Step("first-sentences", settings, {"text": text}, title=title, heavy=("text.txt",))
 
     def vocabulary(self, arm: ArmConfig) -> Step:
-        """The vocabulary of an arm: joint ones have as many subwords as two of one language."""
+        """The vocabulary of an arm; a joint one is as large as one for each language together."""
         texts = self._texts(arm)
         mode = arm.vocabulary if len(texts) > 1 else "joint"
         settings = {
@@ -383,7 +383,7 @@ class StudyBuilder:
         }
 
     def _dev_share(self, sentences: int | None) -> float:
-        """The share of documents set apart; of little text more, or there may be none."""
+        """Share of documents held out for perplexity; larger for little text, of which it might be none."""
         if sentences is None:
             return self.scale.dev_share
         return max(self.scale.dev_share, min(0.2, 300 / sentences))
@@ -491,7 +491,7 @@ class StudyBuilder:
         return Step(SENTENCE_KINDS[measure], asked, inputs, title=f"{measure} of {encoder.title}")
 
     def tokens_per_step(self, encoder: Step) -> int:
-        """Tokens that a pretraining reads in a step."""
+        """Tokens that a pretraining step of a study reads in a training step."""
         return encoder.tokens // max(1, _steps(pretrain_config(encoder)))
 
     def pair_inputs(

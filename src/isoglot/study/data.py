@@ -63,7 +63,7 @@ TABLES = ("text", "other-text", "parallel", "map-parallel", "dictionary", *TASKS
 
 @dataclass(frozen=True)
 class StudyData:
-    """Files by what they are for; what is missing comes from the built-in languages, if text does.
+    """Files of a study by purpose. Without any text, all data is of the built-in languages.
 
     Attributes:
         text: Files of each language.

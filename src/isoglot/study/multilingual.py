@@ -146,8 +146,8 @@ class MultilingualBuilder(StudyBuilder):
     def systems(self, name: str, arm: ArmConfig, seed: int) -> Iterator[System]:
         """Static vectors and encoders of every size and window, the untrained encoder, and the released one.
 
-        Encoders read as many tokens whatever the size. Beside those with long inputs there is one that goes as often
-        through its text as that of the largest size.
+        Encoders of all sizes read the same number of tokens. For each smaller size there is another one, trained for as
+        many epochs as that of the largest size.
         """
         released = self.released()
         if released is not None and not seed:  # a second seed would be the same model
@@ -178,7 +178,8 @@ class MultilingualBuilder(StudyBuilder):
     def static(self, method: str, arm: ArmConfig, seed: int, size: int, largest: int) -> Step:
         """Static vectors of the encoder's hidden size on the same shards.
 
-        Word2Vec and fastText read as many tokens whatever the size; GloVe goes as often through its co-occurrences.
+        Word2Vec and fastText read the same number of tokens at all sizes; GloVe makes the same number of passes over
+        its co-occurrences.
         """
         from isoglot.core.config import build_config
         from isoglot.static.train import KINDS
@@ -197,7 +198,7 @@ class MultilingualBuilder(StudyBuilder):
         return Step("static", settings, inputs, title=title, heavy=(ENCODER,))
 
     def nli(self, system: System, seed: int) -> Step | None:
-        """NLI learned in the first language; static vectors stay as they are, and a head learns."""
+        """NLI learned in the first language; on static vectors, only a head is trained."""
         tasks = self.scale.tasks
         is_static = system.at.get("system") in self.scale.static
         scale = tasks.get("nli-static") if is_static else tasks.get("nli-liu2020", tasks.get("nli"))

@@ -81,14 +81,14 @@ KINDS = {
     "mapped-transfer": Kind(1, "isoglot.study.kinds.transfer:transfer_mapped", seconds=300, megabytes=30),
     "sentence-retrieval": Kind(1, "isoglot.study.kinds.sentences:retrieve", seconds=3),
     "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
-    "emergence": Kind(1, "isoglot.study.kinds.sentences:follow", seconds=20),
+    "emergence": Kind(1, "isoglot.study.kinds.sentences:measure_over_training", seconds=20),
     "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
     "twin-text": Kind(1, "isoglot.study.twin_steps:write_text", seconds=10, on_cpu=True),
     "twin-retrieval": Kind(1, "isoglot.study.twin_steps:retrieve", seconds=10),
 }
 """Every kind of step."""
 RESUMABLE = ("pretrain",)
-"""Kinds of steps that can pause and go on; others begin again."""
+"""Kinds of steps that can pause and resume; others start over."""
 
 
 class Run(Protocol):
@@ -292,7 +292,7 @@ class Paused(Exception):  # noqa: N818 - not an error: the work resumes later
     """Raised by a step's function that stopped and can be resumed.
 
     Args:
-        turn: It is another step's turn; otherwise the deadline has come.
+        turn: Whether it paused to let another step run; otherwise the deadline has passed.
     """
 
     def __init__(self, *, turn: bool = False) -> None:

@@ -260,9 +260,9 @@ class Store:
         return record
 
     def _put(self, payload: Path, key: str) -> None:
-        """Give a folder the place of a step; one whose heavy files had been removed goes."""
+        """Move a folder to the place of a step, replacing one whose heavy files were removed."""
         try:
-            restore_folder(self.folder(key))  # where names cannot be exchanged, a kill may have left the old one aside
+            restore_folder(self.folder(key))  # a kill may have left the old one aside, where names cannot be exchanged
             put_folder(payload, self.folder(key))
         except OSError as error:
             raise storage_error(error, self.folder(key), doing="write") from error
@@ -276,7 +276,7 @@ class Store:
             with path.open("a", encoding="utf-8") as out:
                 out.write(attempt.line() + "\n")
 
-    # --- room ---
+    # --- disk space and copies ---
 
     def drop(self, step: Step) -> int:
         """Remove the heavy files of a step; its record and numbers stay. Returns the bytes that were freed."""
@@ -286,8 +286,8 @@ class Store:
                 return 0
             gone = sorted({*record["dropped"], *(name for name in record["payload"] if _is_in(name, step.heavy))})
             if gone != record["dropped"]:
-                # The record first: a kill in between leaves files that nobody reads, which go the next time, never a
-                # record of files that are gone.
+                # The record first: a kill in between leaves files that nobody reads, which the next call removes, and
+                # never a record of files that are gone.
                 write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": gone})
             freed = 0
             for place in self.heavy_files(step):

@@ -170,7 +170,7 @@ class Study(Displayed):
         measurements = [Measurement(steps[one["key"]], one["at"]) for one in found["measurements"]]
         return cls(out, found["about"], list(steps.values()), measurements, found["left_out"])
 
-    # --- where it stands ---
+    # --- status and numbers ---
 
     def needed(self) -> list[Step]:
         """Steps that have to run, inputs first.
@@ -273,7 +273,7 @@ class Study(Displayed):
 
 @contextmanager
 def _patient_writer(path: Path, seconds: float = 20.0) -> Iterator[None]:
-    """Be the only writer of a file; several commands may start on one study at the same moment, so wait for others."""
+    """Lock a file, waiting for other commands that start on the same study at the same moment."""
     end = time.monotonic() + seconds
     with ExitStack() as stack:
         while True:
@@ -322,7 +322,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
     """
     for number, one in enumerate(studies):
         for other in studies[:number]:
-            _check_fit(other, one)
+            _check_compatible(other, one)
     steps = {key: step for study in studies for key, step in study.steps.items()}
     measurements = {one.place: one for study in studies for one in study.measurements}
     about = {
@@ -336,7 +336,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
     return Study(out, about, list(steps.values()), list(measurements.values()), left_out)
 
 
-def _check_fit(one: Study, other: Study) -> None:
+def _check_compatible(one: Study, other: Study) -> None:
     """Refuse two studies whose numbers would be averaged or compared although they were made differently."""
     where = f"{one.out} and {other.out}" if one.out != other.out else f"the study in {one.out} and this one"
     remedy = "name another --out, or give both the same settings"

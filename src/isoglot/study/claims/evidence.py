@@ -319,7 +319,7 @@ class Evidence:
         return not all(number.draws for number in self._trained())
 
     def check_draws(self) -> None:
-        """Refuse draws that cannot be paired.
+        """Refuse bootstrap draws that cannot be paired.
 
         Raises:
             InputError: Numbers that were read have different counts of draws.
