@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import check_name
 from isoglot.study.build import Inputs, Measurement, StudyBuilder
-from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, held_out, pair_documents, paired
+from isoglot.study.demo.twin_pairs import TwinLanguage, held_out, pair_documents, paired, twin_precision
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
@@ -137,9 +137,11 @@ def retrieve(work: Work) -> list[Number]:
     codes = work.settings.get("languages")
     if codes is None:
         choose, test = cell_pairs(language, seed, count)
-        probes = {TEST_P1: TwinProbe(CODES, test), DEV_P1: TwinProbe(CODES, choose)}
+        tests = {TEST_P1: test, DEV_P1: choose}
     else:
-        probes = {MOMENT_P1: TwinProbe((codes[0], codes[1]), paired(held_out(count, seed), language))}
+        tests = {MOMENT_P1: paired(held_out(count, seed), language)}
+    one, other = codes or CODES
+    found: dict[str, list[Number]] = {measure: [] for measure in tests}
     moments = sorted((work.inputs["encoder"] / MOMENTS).iterdir())
     encoders = {int(folder.name): folder for folder in moments}
     if "untrained" in work.inputs:
@@ -147,34 +149,28 @@ def retrieve(work: Work) -> list[Number]:
     with work.progress.task("twins", total=len(encoders), unit="moments") as task:
         for step, folder in encoders.items():
             encoder = load_encoder(folder, device=work.device)
-            for probe in probes.values():
-                probe(encoder, step)
+            tokens = step * work.settings["tokens_per_step"]
+            for measure, pairs in tests.items():
+                raw, centered = twin_precision(encoder, (one, other), pairs)
+                found[measure] += [Number(measure, p1, {"layer": n, "tokens": tokens}) for n, p1 in enumerate(centered)]
             task.advance()
-    found = [
-        Number(measure, value, {"layer": layer, "tokens": step * work.settings["tokens_per_step"]})
-        for measure, probe in probes.items()
-        for step, values in probe.moments.items()
-        for layer, value in enumerate(values)
-    ]
-    return found if codes is None else found + _at_the_end(work, probes[MOMENT_P1])
+    numbers = [number for some in found.values() for number in some]
+    return numbers if codes is None else [*numbers, *_at_the_end(work, one, other, raw, centered)]
 
 
-def _at_the_end(work: Work, probe: TwinProbe) -> list[Number]:
+def _at_the_end(
+    work: Work, one: str, other: str, raw: tuple[float, ...], centered: tuple[float, ...]
+) -> Iterator[Number]:
     """Scores of the trained encoder, and the number of ids that both languages have and use."""
     from isoglot.vocab import Shards, Vocabulary
 
     vocabulary = Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY)
     counts = [Shards.open(path / SHARDS).counts(len(vocabulary)) for _, path in work.named("shards")]
-    anchors = sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*probe.codes))
-    raw, centered = probe.last
-    return [
-        Number("used_anchors", anchors),
-        *(
-            Number(measure, value, {"layer": layer, "depth": len(values) - 1})
-            for measure, values in ((RAW_P1, raw), (TEST_P1, centered))
-            for layer, value in enumerate(values)
-        ),
-    ]
+    anchors = sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(one, other))
+    yield Number("used_anchors", anchors)
+    for measure, values in ((RAW_P1, raw), (TEST_P1, centered)):
+        for layer, value in enumerate(values):
+            yield Number(measure, value, {"layer": layer, "depth": len(values) - 1})
 
 
 def _language(work: Work) -> TwinLanguage:

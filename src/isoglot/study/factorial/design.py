@@ -97,10 +97,6 @@ class FactorialCell:
         """The sharing plan of an encoder with a given number of layers."""
         return {"all": "default", "sep-emb": "sep-emb", "all-but-top": str(depth)}[self.sharing]
 
-    def language(self, seed: int) -> TwinLanguage:
-        """The twin."""
-        return TwinLanguage(order=self.order, anchors=SHARES[self.anchors], seed=seed)
-
 
 CELLS = tuple(
     FactorialCell(sharing=sharing, anchors=anchors, order=order, domain=domain)
