@@ -278,26 +278,22 @@ class Store:
 
     # --- disk space and copies ---
 
-    def drop(self, step: Step) -> int:
-        """Remove the heavy files of a step; its record and numbers stay. Returns the bytes that were freed."""
+    def drop(self, step: Step) -> None:
+        """Remove the heavy files of a step; its record and numbers stay."""
         with owned(self.folder(step.key)):
             record = self.record(step.key)
             if record is None:
-                return 0
+                return
             gone = sorted({*record["dropped"], *(name for name in record["payload"] if _is_in(name, step.heavy))})
             if gone != record["dropped"]:
                 # The record first: a kill in between leaves files that nobody reads, which the next call removes, and
                 # never a record of files that are gone.
                 write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": gone})
-            freed = 0
             for place in self.heavy_files(step):
-                files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
-                freed += sum(path.stat().st_size for path in files)
                 if place.is_file():
                     place.unlink()
                 else:
                     shutil.rmtree(place, ignore_errors=True)
-            return freed
 
     def pack(self, step: Step) -> None:
         """Write a packed copy of a step's encoder beside it, if it has one; it opens like any encoder.
@@ -329,10 +325,6 @@ class Store:
                         if self.is_whole(key):
                             shutil.rmtree(self._work(key), ignore_errors=True)
 
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
-
     def merge(self, other: Store, *, keep: Literal["all", "results"] = "all") -> list[str]:
         """Copy steps of another store that are not here, or not whole; returns their keys.
 
@@ -362,10 +354,6 @@ class Store:
                 self._put(work / "payload", key)
             copied.append(key)
         return copied
-
-    def keys(self) -> list[str]:
-        """Keys of all steps that are done."""
-        return sorted(path.parent.name for path in self.steps.glob(f"*/{RECORD}"))
 
 
 def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None:

@@ -235,9 +235,9 @@ class Study(Displayed):
             raise ConfigError(problem, f"isoglot study status {self.out} lists them", "unknown-name")
         return found[0]
 
-    def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
+    def counts(self) -> Counter[Status]:
         """Number of steps by status."""
-        return Counter(state.status for state in self.states(queued))
+        return Counter(state.status for state in self.states())
 
     def numbers(self) -> Numbers:
         """All numbers so far, with the coordinates of the study."""

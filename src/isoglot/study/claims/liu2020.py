@@ -240,9 +240,8 @@ def _harm(e: Evidence, measure: str, size: int) -> np.ndarray:
 
 def _headroom(e: Evidence, measure: str, systems: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Best system with much data minus the untrained encoder, with the margin at stake, as options of a part."""
-    scale: dict[str, Any] = (
-        {"digits": 1, "margin": MARGIN} if measure == "nli" else {"digits": 3, "margin": MARGIN / 100}
-    )
+    points = measure == "nli"
+    scale: dict[str, Any] = {"digits": 1 if points else 3, "margin": MARGIN if points else MARGIN / 100}
     scores = _by_language(e, measure, _sizes(e, measure, systems)[-1], systems)
     at = {"system": "encoder", "variant": "untrained"}
     floors = [one for one in next(iter(scores.values())) if e.has(measure, language=one, **at)]

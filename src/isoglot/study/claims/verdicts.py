@@ -82,10 +82,8 @@ class Verdict:
     def note(self) -> str:
         """Languages, seeds and notes in one line."""
         few, many = self.seeds
-        seeds = f"{few} to {many}" if few < many else str(few)
-        found = [", ".join(self.languages)] if self.languages else []
-        found += [f"{seeds} {'seed' if many == 1 else 'seeds'}"] if many else []
-        return "; ".join([*found, *self.notes])
+        seeds = f"{few} to {many} seeds" if few < many else f"{many} {'seed' if many == 1 else 'seeds'}"
+        return "; ".join(filter(None, [", ".join(self.languages), seeds if many else "", *self.notes]))
 
     def as_json(self) -> dict[str, Any]:
         """The same for JSON."""
