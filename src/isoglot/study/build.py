@@ -177,18 +177,14 @@ def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]
     first = "en" if "en" in languages else languages[0]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
-        raise ConfigError(
-            f"there is text of {first} alone", "give text of another language: --text de=FILE", "missing-data"
-        )
+        raise ConfigError(f"only {first} has text", "give text of another language: --text de=FILE", "missing-data")
     return pairs
 
 
 def _check_pair(pair: str, data: StudyData) -> None:
     for code in pair.split("-"):
         if data.text and code not in data.text:
-            raise ConfigError(
-                f"no text of {code}, for the pair {pair}", f"give some: --text {code}=FILE", "missing-data"
-            )
+            raise ConfigError(f"no text of {code} for the pair {pair}", f"give it: --text {code}=FILE", "missing-data")
         if not data.text and code not in LANGUAGES:
             raise ConfigError(
                 f"{code} is not a built-in language",

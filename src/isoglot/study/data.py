@@ -229,7 +229,7 @@ def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) 
         missing = [code for code in codes if code not in found]
         if missing:
             raise ConfigError(
-                f"{key} has no file of {missing[0]}", f"name one: {missing[0]} = …", "missing-data", file=file
+                f"{key} has no {missing[0]} file", f"name one: {missing[0]} = …", "missing-data", file=file
             )
         return {code: found[code] for code in codes}
     path = (folder / str(value)).expanduser()
@@ -260,9 +260,7 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
         if fitting:
             found[split] = _source(path, fitting[0], file)
     if not found:
-        raise ConfigError(
-            f"{path} has no file named after {name} and train, dev or test", "name the files", "missing-data"
-        )
+        raise ConfigError(f"{path} has no train, dev or test file of {name}", "name the files", "missing-data")
     return found
 
 

@@ -198,9 +198,7 @@ def canonical(value: object) -> str:
     try:
         return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"a setting has no canonical form: {error}", "use plain JSON values", "not-supported"
-        ) from error
+        raise ConfigError(f"a setting has no canonical form: {error}", "use JSON values", "not-supported") from error
 
 
 def _plain(value: object) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import check_name
 from isoglot.study.build import Inputs, Measurement, StudyBuilder
-from isoglot.study.demo.twin_pairs import TwinLanguage, held_out, pair_documents, paired, twin_precision
+from isoglot.study.demo.twin_pairs import LayerScores, TwinLanguage, held_out, pair_documents, paired, twin_precision
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
@@ -158,9 +158,7 @@ def retrieve(work: Work) -> list[Number]:
     return numbers if codes is None else [*numbers, *_at_the_end(work, one, other, raw, centered)]
 
 
-def _at_the_end(
-    work: Work, one: str, other: str, raw: tuple[float, ...], centered: tuple[float, ...]
-) -> Iterator[Number]:
+def _at_the_end(work: Work, one: str, other: str, raw: LayerScores, centered: LayerScores) -> Iterator[Number]:
     """Scores of the trained encoder, and the number of ids that both languages have and use."""
     from isoglot.vocab import Shards, Vocabulary
 
@@ -174,7 +172,5 @@ def _at_the_end(
 
 
 def _language(work: Work) -> TwinLanguage:
-    settings = work.settings
-    return TwinLanguage(
-        order=settings.get("order", "same"), anchors=settings.get("anchors", 0.0), seed=settings["seed"]
-    )
+    asked = work.settings
+    return TwinLanguage(order=asked.get("order", "same"), anchors=asked.get("anchors", 0.0), seed=asked["seed"])

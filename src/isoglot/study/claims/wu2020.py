@@ -413,9 +413,7 @@ def _gap(
 
 def _lead(e: Evidence, curve: Sequence[np.ndarray], chosen: Sequence[bool]) -> np.ndarray:
     """The highest of the chosen layers minus the highest of the others."""
-    ours, others = (
-        [values for values, one in zip(curve, chosen, strict=True) if one is side] for side in (True, False)
-    )
+    ours, others = ([some for some, one in zip(curve, chosen, strict=True) if one is side] for side in (True, False))
     if not (ours and others):
         e.absent("layers of more relative depths")
     return np.asarray(np.max(ours, axis=0) - np.max(others, axis=0))

@@ -244,10 +244,9 @@ def choose_size(config: ThumbnailConfig, *, device: str = "auto") -> ThumbnailSi
         seconds = len(config.arms) * FULL_TOKENS / speed
         part = next((n for n in (1, 2, 4) if seconds / n <= MOST_SECONDS), 8)
         steps = math.ceil(FULL_TOKENS / part / in_step)
-    full = budget is not None or steps * in_step >= FULL_TOKENS
-    return ThumbnailSize(
-        tokens=steps * in_step, steps=steps, threads=threads, full=full, tokens_per_second=round(speed, 1)
-    )
+    tokens, speed = steps * in_step, round(speed, 1)
+    full = budget is not None or tokens >= FULL_TOKENS
+    return ThumbnailSize(tokens=tokens, steps=steps, threads=threads, full=full, tokens_per_second=speed)
 
 
 @contextmanager

@@ -30,6 +30,8 @@ _CENTERS: tuple[Center, Center] = ("none", "mean")
 
 Pairs = tuple[list[str], list[str]]
 """Sentences of the first language, and their translations into the second."""
+LayerScores = tuple[float, ...]
+"""P@1 of each layer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +115,7 @@ def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
 # --- the test ---
 
 
-def twin_precision(
-    encoder: EncoderLike, codes: tuple[str, str], pairs: Pairs
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def twin_precision(encoder: EncoderLike, codes: tuple[str, str], pairs: Pairs) -> tuple[LayerScores, LayerScores]:
     """P@1 of each layer in finding the twin of every sentence, raw and with each language's mean removed."""
     from isoglot.represent import extract
 

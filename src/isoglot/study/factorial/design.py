@@ -137,9 +137,7 @@ def topics_of(seed: int) -> Topics:
     shuffled = list(world().topics)
     Random(derive_seed(seed, "factorial", "topics")).shuffle(shuffled)  # noqa: S311 - not for secrets
     size = (len(shuffled) + 1) // 3
-    return Topics(
-        common=tuple(shuffled[2 * size :]), first=tuple(shuffled[:size]), second=tuple(shuffled[size : 2 * size])
-    )
+    return Topics(tuple(shuffled[2 * size :]), tuple(shuffled[:size]), tuple(shuffled[size : 2 * size]))
 
 
 def topic_draws(domain: Domain, seed: int) -> tuple[Draw[str], Draw[str]]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import erf, inf, isfinite, nan, sqrt
+from math import copysign, erf, inf, isfinite, nan, sqrt
 from typing import TYPE_CHECKING
 
 from isoglot.core.distributions import f_tail, t_interval, t_quantile, t_tail
@@ -70,7 +70,7 @@ class BlockedTable:
         for cell, values in zip(self.cells, self.values_CB.tolist(), strict=True):
             if not all(map(isfinite, values)):
                 raise InputError(
-                    f"cell {shown(dict(cell))} has a value that is not a number", "leave it out", "not-finite"
+                    f"cell {shown(dict(cell))} has a value that is not finite", "leave it out", "not-finite"
                 )
 
     @property
@@ -328,12 +328,8 @@ def sums_of_squares(
     around_xCB = values_xCB - mean_x[..., None, None]
     error_xCB = values_xCB - means_xC[..., None] - block_xB[..., None, :]
     terms = {name: blocks * ((means_xC @ basis) ** 2).sum(axis=-1) for name, basis in bases.items()}
-    return (
-        terms,
-        (error_xCB**2).sum(axis=(-2, -1)),
-        cells * (block_xB**2).sum(axis=-1),
-        (around_xCB**2).sum(axis=(-2, -1)),
-    )
+    residual_x, total_x = ((some_xCB**2).sum(axis=(-2, -1)) for some_xCB in (error_xCB, around_xCB))
+    return terms, residual_x, cells * (block_xB**2).sum(axis=-1), total_x
 
 
 # --- contrasts and means ---
@@ -363,13 +359,9 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
     values = (np.asarray(weights) @ table.values_CB).tolist()
     estimate = sum(values) / len(values)
     low, high = t_interval(values)
-    half = (high - low) / 2
     freedom = len(values) - 1
-    t = (
-        estimate * t_quantile(0.975, freedom) / half
-        if half > 0
-        else (inf if estimate > 0 else -inf if estimate else 0.0)
-    )
+    size = _ratio(abs(estimate) * t_quantile(0.975, freedom), (high - low) / 2, empty=0.0)
+    t = copysign(size, estimate)
     return Contrast(
         name=name,
         estimate=estimate,
@@ -405,22 +397,17 @@ def level_means(table: BlockedTable, *factors: str) -> tuple[LevelMean, ...]:
     where: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {level: {} for level in levels}
     for number, cell in enumerate(table.cells):
         where[tuple(cell[name] for name in factors)][tuple(cell[name] for name in rest)] = number
-    common = set.intersection(*(set(found) for found in where.values()))
+    common = sorted(set.intersection(*(set(found) for found in where.values())))
     if not common:
         raise InputError(
             f"no cells to compare the levels of {' x '.join(factors)} on",
             "no other combination has all of them",
             "empty",
         )
-    means_LB = np.array(
-        [table.values_CB[[where[level][key] for key in sorted(common)]].mean(axis=0) for level in levels]
-    )
-    apart_LB = means_LB - means_LB.mean(axis=0)
-    found = []
-    for level, apart_B in zip(levels, apart_LB, strict=True):
+    means_LB = np.array([table.values_CB[[where[level][key] for key in common]].mean(axis=0) for level in levels])
+    middle, found = float(means_LB.mean()), []
+    for level, apart_B in zip(levels, means_LB - means_LB.mean(axis=0), strict=True):
         low, high = t_interval(apart_B.tolist())
-        middle = float(means_LB.mean())
-        found.append(
-            LevelMean(levels=level, mean=middle + float(apart_B.mean()), interval=(middle + low, middle + high))
-        )
+        mean = middle + float(apart_B.mean())
+        found.append(LevelMean(levels=level, mean=mean, interval=(middle + low, middle + high)))
     return tuple(found)

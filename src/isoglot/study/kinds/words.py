@@ -63,10 +63,8 @@ def train_static(work: Work) -> list[Number]:
     for name in (RECORD, IDENTITY):  # times and paths are no result
         (work.folder / ENCODER / name).unlink(missing_ok=True)
     passes = 1 if work.settings["method"] == "glove" else config.epochs  # GloVe counts once, and learns from the counts
-    return [
-        Number("training_tokens", sum(done.facts["tokens"].values()) * passes),
-        Number("known_subwords", done.facts["known"]),
-    ]
+    tokens = passes * sum(done.facts["tokens"].values())
+    return [Number("training_tokens", tokens), Number("known_subwords", done.facts["known"])]
 
 
 def word_vectors(work: Work) -> list[Number]:
@@ -145,10 +143,7 @@ def retrieve_words(work: Work) -> list[Number]:
             "give text with more of the dictionary's words",
             "no-match",
         )
-    words = [
-        list(dict.fromkeys(entry.source for entry in entries)),
-        list(dict.fromkeys(entry.target for entry in entries)),
-    ]
+    words = [list(dict.fromkeys(getattr(entry, side) for entry in entries)) for side in ("source", "target")]
     gold, _ = match_dictionary(entries, *words)
     items = items_hash([[words[0][row], words[1][other]] for row, other in gold.pairs_P2.tolist()])
     at: dict[str, Coordinate] = {"language": settings["target"]}
@@ -196,10 +191,7 @@ def _scores(
         others = {layer: mrr_Q2[~half].sum(axis=0) for layer, (mrr_Q2, _) in parts.items()}
         best = max(parts, key=lambda layer: others[layer][0])
         chosen_Q2[half], chosen_hits_Q2[half] = (some_Q2[half] for some_Q2 in parts[best])
-    numbers = [
-        ratio_number("word_mrr", chosen_Q2, at, items),
-        ratio_number("word_p1", chosen_hits_Q2, at, items),
-    ]
+    numbers = [ratio_number("word_mrr", chosen_Q2, at, items), ratio_number("word_p1", chosen_hits_Q2, at, items)]
     other_Q = np.ones(len(half_Q), dtype=bool)
     other_Q[spelled_alike(gold, *words).source_rows] = False  # found whatever was learned
     if other_Q.any():

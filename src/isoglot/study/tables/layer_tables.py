@@ -126,6 +126,7 @@ def _table(measure: str, place: str, columns: Curves) -> Table:
     return Table.from_rows(rows, heads, caption=f"{title}: {place}")
 
 
+_ByLayer = dict[int, float]
 Moment = tuple[int, float]
 """Tokens read until then, and a value."""
 Censored = Literal["", "never", "before"]
@@ -211,21 +212,19 @@ def _curve(numbers: Numbers, pair: str, title: str) -> EmergenceCurve | None:
     )
 
 
-def _from_untrained(
-    floor: dict[int, float], moments: dict[int, dict[int, float]]
-) -> list[tuple[int, dict[int, float]]]:
+def _from_untrained(floor: _ByLayer, moments: dict[int, _ByLayer]) -> list[tuple[int, _ByLayer]]:
     return sorted((moments | ({0: floor} if floor and 0 not in moments else {})).items())
 
 
-def _layer_means(moments: Sequence[tuple[int, dict[int, float]]]) -> tuple[Moment, ...]:
+def _layer_means(moments: Sequence[tuple[int, _ByLayer]]) -> tuple[Moment, ...]:
     return tuple((at, sum(layers.values()) / len(layers)) for at, layers in moments)
 
 
-def _by_moment(numbers: Numbers) -> dict[int, dict[int, float]]:
+def _by_moment(numbers: Numbers) -> dict[int, _ByLayer]:
     return {int(tokens): _by_layer(some) for tokens, some in numbers.by("tokens").items()}
 
 
-def _by_layer(numbers: Numbers) -> dict[int, float]:
+def _by_layer(numbers: Numbers) -> _ByLayer:
     """The mean over seeds in each layer."""
     return {int(layer): some.mean for layer, some in numbers.by("layer").items()}
 

@@ -202,9 +202,7 @@ def about_study(study: Study) -> str:
 def _data_words(study: Study) -> str:
     """The text that a study has read and how it was tested, in a few words."""
     every = [(step.kind, name, file) for step in study.steps.values() for name, file in step.files.items()]
-    files = {
-        Path(file.path).name: file for kind, name, file in every if kind == "cut-text" and name.startswith("text.")
-    }
+    files = {Path(one.path).name: one for kind, name, one in every if kind == "cut-text" and name.startswith("text.")}
     texts = [f"{name} ({file.key[:8]})" for name, file in files.items()]
     tests = {file.key for _, name, file in every if name != "encoder"} - {file.key for file in files.values()}
     if not texts:
@@ -288,9 +286,8 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
 def difference_table(differences: Sequence[Difference]) -> Table:
     """A row for each number or verdict that is not as expected."""
     rows = [asdict(one) | {"expected": str(one.expected), "found": str(one.found)} for one in differences]
-    columns = [Column("what"), Column("kind"), Column("expected"), Column("found")]
     caption = f"{len(rows)} differences from the expected numbers" if rows else "Nothing differs beyond its interval"
-    return Table.from_rows(rows, columns, caption=caption)
+    return Table.from_rows(rows, ["what", "kind", "expected", "found"], caption=caption)
 
 
 # --- what ran ---
