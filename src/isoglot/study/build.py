@@ -219,15 +219,19 @@ class StudyBuilder:
         self.keeps_moments = "emergence" in recipe.measures
         self.every: int | None = None  # training steps between evaluations, if not as the scale says
 
+    @property
+    def arms(self) -> dict[str, ArmConfig]:
+        """The arms of the recipe that the user wants."""
+        wanted = self.options.arms or tuple(self.recipe.arms)
+        return {name: arm for name, arm in self.recipe.arms.items() if name in wanted}
+
     # --- what is measured ---
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements: arm by arm, then those that compare arms."""
         from isoglot.study.twin_steps import TwinBuilder
 
-        for name, arm in self.recipe.arms.items():
-            if self.options.arms and name not in self.options.arms:
-                continue
+        for name, arm in self.arms.items():
             if arm.twin is not None:
                 yield from TwinBuilder(self, arm.twin, seed).arm_steps(name, arm)
             elif missing := self._missing(arm):
@@ -522,9 +526,9 @@ class StudyBuilder:
             return {"count": count}, {f"pairs.{code}": file for code, file in files.items()}
         return ({"count": count, "builtin": BUILTIN_SEED}, {}) if one in LANGUAGES else None
 
-    def arm_encoder(self, name: str, seed: int) -> Step:
+    def arm_encoder(self, name: str, seed: int, *, trained: bool = True) -> Step:
         """The encoder of an arm by name."""
-        return self.encoder(name, self.recipe.arms[name], seed)
+        return self.encoder(name, self.recipe.arms[name], seed, trained=trained)
 
 
 def second_name(language: str) -> str:

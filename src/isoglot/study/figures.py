@@ -94,7 +94,7 @@ def figure5(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
         yield Measurement(maps, at)
         yield from _mapped_tasks(builder, {**sides, "maps": maps}, at)
     if not seed:
-        floor = builder.encoder(BILINGUAL, builder.recipe.arms[BILINGUAL], seed, trained=False)
+        floor = builder.arm_encoder(BILINGUAL, seed, trained=False)
         at = {"arm": "bilingual", "pair": builder.pair, "seed": seed, "variant": "untrained"}
         yield from _mapped_tasks(builder, {"encoder": floor}, at)
 
@@ -146,7 +146,7 @@ def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     if encoders is None:
         return
     one, other, both = encoders
-    random = builder.encoder(SECOND, builder.recipe.arms[SECOND], seed, trained=False)
+    random = builder.arm_encoder(SECOND, seed, trained=False)
     rows = {"bilingual": (both, None), "monolingual": (one, other), "random": (one, random)}
     for arm, (first, second) in rows.items():
         step = builder.sentences("similarity", first, second)
@@ -165,10 +165,10 @@ def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 def _twice(builder: StudyBuilder, seed: int, one: Step, again: Step) -> Iterator[Measurement]:
     """The rows of Figure 7 for the first language twice, on paraphrases: shown, and not read by any claim."""
     language, paraphrases = builder.languages[0], builder.paraphrases()
-    if paraphrases is None or not _chosen(builder, TWICE):
+    if paraphrases is None or TWICE not in builder.arms:
         return
     pairs, files = paraphrases
-    random = builder.encoder(AGAIN, builder.recipe.arms[AGAIN], seed, trained=False)
+    random = builder.arm_encoder(AGAIN, seed, trained=False)
     rows: dict[str, dict[str, Step]] = {
         "bilingual": {"encoder": builder.arm_encoder(TWICE, seed)},
         "monolingual": {"encoder": one, "other": again},
@@ -187,14 +187,9 @@ def _titled(step: Step, title: str, arm: str, pair: str, seed: int) -> Measureme
 # --- arms ---
 
 
-def _chosen(builder: StudyBuilder, name: str) -> bool:
-    """Whether the recipe has an arm and the user wants it."""
-    return name in builder.recipe.arms and (not builder.options.arms or name in builder.options.arms)
-
-
 def _encoders(builder: StudyBuilder, seed: int, figure: str, *names: str) -> list[Step] | None:
     """The encoders of arms; None where one of them is not wanted."""
-    missing = [name for name in names if not _chosen(builder, name)]
+    missing = [name for name in names if name not in builder.arms]
     if missing:
         builder.left_out.append(f"{builder.pair}, {figure}: without the arm {missing[0]}")
         return None

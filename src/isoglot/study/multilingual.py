@@ -94,9 +94,7 @@ class MultilingualBuilder(StudyBuilder):
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements of the recipe."""
-        for name, arm in self.recipe.arms.items():
-            if self.options.arms and name not in self.options.arms:
-                continue
+        for name, arm in self.arms.items():
             for measure in self.recipe.measures:
                 yield from MEASURES[measure](self, name, arm, seed)
 

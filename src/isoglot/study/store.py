@@ -20,7 +20,7 @@ import platform
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,15 +49,11 @@ _FORM = {"key": str, "kind": str, "settings": dict, "inputs": {...: str}, "paylo
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """An attempt at a step that failed."""
+    """An attempt at a step that failed, a line of ``attempts/KEY.jsonl``."""
 
     started: str
     seconds: float
     error: str
-
-    def line(self) -> str:
-        """As ``attempts/KEY.jsonl`` holds it."""
-        return json.dumps({"started": self.started, "seconds": self.seconds, "error": self.error}, ensure_ascii=False)
 
 
 class Store:
@@ -274,7 +270,7 @@ class Store:
         with suppress(OSError, StorageError):
             path = writable_folder(self.attempts_folder) / f"{key}.jsonl"
             with path.open("a", encoding="utf-8") as out:
-                out.write(attempt.line() + "\n")
+                out.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
 
     # --- disk space and copies ---
 

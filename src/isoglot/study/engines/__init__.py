@@ -181,11 +181,7 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
                 "conflicting-options",
             )
     if engine == "slurm" and shutil.which("sbatch") is None:
-        raise ConfigError(
-            "there is no sbatch on this machine",
-            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            "engine",
-        )
+        raise no_slurm("sbatch")
     if engine == "ray":
         from isoglot.core.optional import import_part
 
@@ -194,6 +190,12 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
         from isoglot.core.devices import choose_device
 
         choose_device(options.device)
+
+
+def no_slurm(program: str) -> ConfigError:
+    """The error for a program of SLURM that is not installed."""
+    remedy = "run it where jobs of the SLURM cluster are submitted, or use --engine local"
+    return ConfigError(f"there is no {program} on this machine", remedy, "engine")
 
 
 def run_study(

@@ -29,7 +29,7 @@ from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path, writable_folder, write_text
 from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.run import sole_writer
-from isoglot.study.engines import DEFAULTS, RunOptions, RunResult
+from isoglot.study.engines import DEFAULTS, RunOptions, RunResult, no_slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -248,11 +248,7 @@ def _output(command: list[str]) -> str:
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)  # noqa: S603
     except FileNotFoundError as error:
-        raise ConfigError(
-            f"there is no {command[0]} on this machine",
-            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            "engine",
-        ) from error
+        raise no_slurm(command[0]) from error
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"{command[0]} does not answer", "see if SLURM is up: sinfo", "engine") from error
     if done.returncode:

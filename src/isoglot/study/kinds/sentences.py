@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.protocol import EncoderLike
+    from isoglot.retrieve.estimates import Center
     from isoglot.study.steps import Work
 
     Layers = dict[int, np.ndarray]
@@ -193,14 +194,8 @@ def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
     from isoglot.retrieve import score_retrieval
     from isoglot.retrieve.estimates import Estimates
 
-    scores = score_retrieval(
-        X_ND,
-        Y_ND,
-        methods=("cosine",),
-        center="mean" if center == "mean" else "none",
-        estimates=Estimates(),
-        resamples=1,
-    )
+    removed: Center = "mean" if center == "mean" else "none"
+    scores = score_retrieval(X_ND, Y_ND, methods=("cosine",), center=removed, estimates=Estimates(), resamples=1)
     sides = [scores.of("cosine", direction) for direction in ("forward", "backward")]
     hits_2N = [(side.ranks_Q == 1).astype(float)[side.queries_Q.argsort()] for side in sides]
     found: np.ndarray = (hits_2N[0] + hits_2N[1]) / 2

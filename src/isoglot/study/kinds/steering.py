@@ -113,12 +113,7 @@ def _cell(swept: Sweep, layer: int, alpha: float, at: dict[str, Coordinate], ite
 
 
 def _bleu(
-    texts: Sequence[str],
-    references: Sequence[str],
-    language: str,
-    measure: str,
-    at: dict[str, Coordinate],
-    items: str,
+    texts: Sequence[str], references: Sequence[str], language: str, measure: str, at: dict[str, Coordinate], items: str
 ) -> Number:
     """BLEU-1 by sacrebleu's tokenizer, with its resamples."""
     from isoglot.steer.bleu import bleu_of_parts, bleu_parts

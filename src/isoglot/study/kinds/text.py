@@ -225,11 +225,8 @@ def encode(work: Work) -> list[Number]:
     fertility = _fertility(text, vocabulary, settings["language"])
     shutil.move(work.scratch / SHARDS, work.folder / SHARDS)
     at = {"language": settings["language"]}
-    return [
-        Number("text_tokens", tokens, at),
-        Number("ids_read", read, at),
-        *([] if fertility is None else [Number("fertility", fertility, at)]),
-    ]
+    found = {"text_tokens": tokens, "ids_read": read, "fertility": fertility}
+    return [Number(measure, value, at) for measure, value in found.items() if value is not None]
 
 
 _FERTILITY_LINES = 2000

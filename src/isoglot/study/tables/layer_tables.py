@@ -62,14 +62,9 @@ def similarity_curves(study: Study) -> list[SimilarityCurve]:
             by_layer = {int(layer): cells for layer, cells in sorted(some.by("layer").items())}
             if by_layer:
                 ends = {layer: interval(cells) for layer, cells in by_layer.items()}
-                found.append(
-                    SimilarityCurve(
-                        pair=pair,
-                        name=name,
-                        layers=tuple((layer, cells.mean) for layer, cells in by_layer.items()),
-                        band=tuple((layer, *end) for layer, end in ends.items() if end is not None),
-                    )
-                )
+                layers = tuple((layer, cells.mean) for layer, cells in by_layer.items())
+                band = tuple((layer, *end) for layer, end in ends.items() if end is not None)
+                found.append(SimilarityCurve(pair=pair, name=name, layers=layers, band=band))
     return found
 
 
