@@ -186,11 +186,9 @@ def _check_pair(pair: str, data: StudyData) -> None:
         if data.text and code not in data.text:
             raise ConfigError(f"no text of {code} for the pair {pair}", f"give it: --text {code}=FILE", "missing-data")
         if not data.text and code not in LANGUAGES:
-            raise ConfigError(
-                f"{code} is not a built-in language",
-                f"give text: --text {code}=FILE, or name another --pair",
-                "built-in-language",
-            )
+            problem = f"{code} is not a built-in language"
+            remedy = f"give text: --text {code}=FILE, or name another --pair"
+            raise ConfigError(problem, remedy, "built-in-language")
 
 
 class StudyBuilder:

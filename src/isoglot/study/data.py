@@ -440,11 +440,9 @@ def _check_parallel(pair: str, by_side: tuple[tuple[str, SourceFile], ...]) -> N
         first = next(read_parallel(table), None)
         missing = [code for code in pair.split("-", 1) if code not in first] if first is not None else []
         if first is not None and missing:
-            raise ConfigError(
-                f"{table} has no column {missing[0]}, for the pair {pair}",
-                f"it has {', '.join(first)}: write the pair as two of these, or name another file",
-                "unknown-language",
-            )
+            problem = f"{table} has no column {missing[0]}, for the pair {pair}"
+            remedy = f"it has {', '.join(first)}: write the pair as two of these, or name another file"
+            raise ConfigError(problem, remedy, "unknown-language")
         records = read_parallel(table)
     else:
         records = read_aligned({code: file.path for code, file in files.items()})

@@ -63,11 +63,9 @@ def _from_hub(name: str) -> Path:
         if not any(folder.glob("*.safetensors")):
             folder = Path(snapshot_download(name, allow_patterns=[*_FILES, _OLD_WEIGHTS]))
     except Exception as error:  # the hub's client raises many kinds
-        raise StorageError(
-            f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})",
-            "download it and name the folder",
-            "model-not-found",
-        ) from error
+        problem = f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})"
+        remedy = "download it and name the folder"
+        raise StorageError(problem, remedy, "model-not-found") from error
     return folder
 
 

@@ -127,11 +127,9 @@ class Numbers:
         """
         if len(self) != 1:
             found = [(number.measure, dict(number.at)) for number in self][:3]
-            raise InputError(
-                f"expected one number, found {len(self)}: {found}",
-                "select by more coordinates, or by fewer",
-                "no-match",
-            )
+            problem = f"expected one number, found {len(self)}: {found}"
+            remedy = "select by more coordinates, or by fewer"
+            raise InputError(problem, remedy, "no-match")
         return self._numbers[0]
 
     @property

@@ -251,7 +251,7 @@ def study_status(study: Study) -> StudyStatus:
 
 
 def time_left(study: Study) -> TimeLeft:
-    """Estimate the time that the steps take which have to run, from those that ran here and what a plan has timed."""
+    """Estimate the time of the steps that have to run, from steps that ran here and from training speeds of a plan."""
     past, speeds = _past_seconds(study), _past_speeds(study)
     factor = _scale_factor(int(study.about.get("tokens") or 1e8))
     seconds, untimed = 0.0, 0
@@ -313,7 +313,7 @@ def _past_seconds(study: Study) -> dict[str, float]:
 def _training_seconds(
     step: Step, speeds: dict[str, float], device: str, timed: Callable[[PretrainConfig, int, str], float]
 ) -> float:
-    """Seconds of a training step, at a speed that is measured once for each size and kept for ``status``."""
+    """Seconds of a training step, at a speed that is measured once for each size and cached for ``status``."""
     if not step.tokens:
         return _UNTRAINED
     config = pretrain_config(step)
@@ -463,7 +463,7 @@ def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str
     ]
 
 
-# --- what was measured on this machine before ---
+# --- cache of what was measured on this machine ---
 
 
 def cache_folder() -> Path:

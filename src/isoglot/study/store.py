@@ -177,12 +177,9 @@ class Store:
             StepTakenError: Another process is computing it.
         """
         if step.key != step.present_key and not self.is_whole(step.key):
-            raise StorageError(
-                f"step {step.key} was planned by another version of isoglot, which computed something else",
-                "plan it again by isoglot study run, or use that version",
-                "changed",
-                file=self.root,
-            )
+            problem = f"step {step.key} was planned by another version of isoglot, which computed something else"
+            remedy = "plan it again by isoglot study run, or use that version"
+            raise StorageError(problem, remedy, "changed", file=self.root)
         with owned(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}
@@ -222,11 +219,9 @@ class Store:
         for name, one in step.inputs.items():
             if isinstance(one, Step):
                 if not self.is_whole(one.key):
-                    raise StorageError(
-                        f"input {name} of {step.title or step.key} is not there",
-                        "run the study, which makes it",
-                        "not-found",
-                    )
+                    problem = f"input {name} of {step.title or step.key} is not there"
+                    remedy = "run the study, which makes it"
+                    raise StorageError(problem, remedy, "not-found")
                 found[name] = self.folder(one.key)
             else:
                 found[name] = _checked_file(one.path, one.sha256)
@@ -397,10 +392,7 @@ def source_hash(path: str | Path) -> str:
 def _checked_file(path: str, sha256: str) -> Path:
     if source_hash(path) != sha256:
         what = "folder" if Path(path).is_dir() else "file"
-        raise StorageError(
-            f"the {what} has changed since the study was planned",
-            "restore it, or plan a new study",
-            "changed",
-            file=path,
-        )
+        problem = f"the {what} has changed since the study was planned"
+        remedy = "restore it, or plan a new study"
+        raise StorageError(problem, remedy, "changed", file=path)
     return Path(path)

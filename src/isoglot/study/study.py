@@ -146,12 +146,9 @@ class Study(Displayed):
         """
         path = Path(out) / INDEX
         if not path.exists():
-            raise StorageError(
-                f"no study in this folder: there is no {INDEX}",
-                "name the --out of isoglot study run",
-                "not-found",
-                file=out,
-            )
+            problem = f"no study in this folder: there is no {INDEX}"
+            remedy = "name the --out of isoglot study run"
+            raise StorageError(problem, remedy, "not-found", file=out)
         found = read_index_file(path, _FORM, version=FORMAT, what="study", remedy="run the study again")
         files = {key: SourceFile(one["path"], one["sha256"]) for key, one in found["files"].items()}
         steps: dict[str, Step] = {}

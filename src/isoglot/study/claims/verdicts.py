@@ -328,11 +328,9 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
         InputError: The file is of another format.
     """
     if file.get("version") != VERSION:
-        raise InputError(
-            f"expected numbers of format {file.get('version')!r}",
-            f"write them again, in format {VERSION}",
-            "unknown-format",
-        )
+        problem = f"expected numbers of format {file.get('version')!r}"
+        remedy = f"write them again, in format {VERSION}"
+        raise InputError(problem, remedy, "unknown-format")
     index = Index(numbers, apart=True)
     wanted = max(1, len(file["numbers"]))
     quantile = t_quantile(1 - (1 - LEVEL) / 2 / wanted, inf)

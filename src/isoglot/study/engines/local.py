@@ -108,11 +108,9 @@ def _wait_for_inputs(study: Study, step: Step) -> None:
     end = time.monotonic() + (_VISIBLE if "SLURM_JOB_ID" in os.environ else 0)
     while missing := [one for one in step.steps.values() if not study.store.is_whole(one.key)]:
         if time.monotonic() >= end:
-            raise StorageError(
-                f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there",
-                f"isoglot study step {study.out} {missing[0].key}",
-                "not-found",
-            )
+            problem = f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there"
+            remedy = f"isoglot study step {study.out} {missing[0].key}"
+            raise StorageError(problem, remedy, "not-found")
         time.sleep(_WAIT)
         with suppress(OSError):
             list(study.store.steps.iterdir())  # makes a network disk look again
@@ -317,11 +315,9 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         names = visible.split(",") if visible else [str(number) for number in range(torch.cuda.device_count())]
         if options.gpus > len(names):
-            raise ConfigError(
-                f"a training step is to have {options.gpus} GPUs, and there are {len(names)}",
-                f"--gpus {len(names)}",
-                "requirement",
-            )
+            problem = f"--gpus asks for {options.gpus} GPUs a training step, but there are {len(names)}"
+            remedy = f"--gpus {len(names)}"
+            raise ConfigError(problem, remedy, "requirement")
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)
         groups = [",".join(names[at : at + options.gpus]) for at in range(0, len(names), options.gpus)]

@@ -94,17 +94,17 @@ class _Engine(StepQueue):
         self.running: dict[Any, str] = {}
         self.gpus = options.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
         self._check_gpus()
-        # Exceptions come back as values: what Ray tries again is what was lost.
+        # Exceptions are returned as values, so Ray retries lost tasks only.
         self.remote = ray.remote(max_retries=_LOST_NODES)(_compute)
 
     def _check_gpus(self) -> None:
         largest = max((node["Resources"].get("GPU", 0) for node in self.ray.nodes() if node["Alive"]), default=0)
         if self.gpus and self.options.gpus > largest:
-            raise ConfigError(
-                f"a training step is to have {self.options.gpus} GPUs, and no node has more than {largest:.0f}",
-                f"--gpus {largest:.0f}",
-                "requirement",
+            problem = (
+                f"--gpus asks for {self.options.gpus} GPUs a training step, but no node has more than {largest:.0f}"
             )
+            remedy = f"--gpus {largest:.0f}"
+            raise ConfigError(problem, remedy, "requirement")
 
     def run(self) -> None:
         """Run until nothing is left that can run, or time is up."""
@@ -172,7 +172,7 @@ class _Engine(StepQueue):
 
 
 def _compute(out: str, key: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Compute a step on a node; returns what became of it."""
+    """Compute a step on a node; returns its outcome."""
     from isoglot.study.engines.local import run_step
     from isoglot.study.study import Study
 

@@ -252,9 +252,7 @@ def _output(command: list[str]) -> str:
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"{command[0]} does not answer", "see if SLURM is up: sinfo", "engine") from error
     if done.returncode:
-        raise ConfigError(
-            f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}",
-            f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}",
-            "engine",
-        )
+        problem = f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}"
+        remedy = f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}"
+        raise ConfigError(problem, remedy, "engine")
     return done.stdout

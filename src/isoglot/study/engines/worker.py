@@ -1,7 +1,7 @@
-"""A worker process: computes the steps that it is told, one after another, and reports as JSON lines.
+"""A worker process: computes the steps it is asked for, one after another, and reports as JSON lines.
 
-It keeps what it has loaded from step to step, so that an encoder is measured in every way without being read again.
-A crash of a step ends the worker and nothing else.
+It caches what it loads, so that an encoder is read once for all its measurements. A step that crashes ends the worker
+and nothing else.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def work(out: str | Path, device: str) -> None:
 
 
 def compute(study: Study, asked: dict[str, Any], device: str, report: Report, cache: dict[Any, Any]) -> dict[str, Any]:
-    """Compute a step; returns what became of it."""
+    """Compute a step; returns an event with its outcome."""
     key, seconds = asked["key"], asked["seconds"]
     if key not in study.steps:
         return {"event": "failed", "key": key, "error": "the study has another plan now", "final": True}

@@ -103,11 +103,9 @@ def runs_of(numbers: Numbers) -> list[CellRun]:
             raise InputError(f"{cell.name}, seed {seed}: measured before training only", "train it", "too-few")
         for tokens, layers in moments.items():
             if any(len(values) < 2 for values in layers.values()):
-                raise InputError(
-                    f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing",
-                    "give both for every layer",
-                    "too-few",
-                )
+                problem = f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing"
+                remedy = "give both for every layer"
+                raise InputError(problem, remedy, "too-few")
         curve = tuple((tokens, _chosen(moments[tokens])) for tokens in sorted(moments))
         runs.append(CellRun(cell=cell, seed=seed, moments=curve))
     return runs
@@ -190,19 +188,15 @@ def analyze_factorial(
     seeds = sorted({one for _, one in runs})
     whole = [one for one in seeds if all((cell, one) in runs for cell in CELLS)]
     if len(whole) < 2:
-        raise InputError(
-            f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells",
-            "an analysis over blocks needs at least 2: run the missing cells",
-            "too-few",
-        )
+        problem = f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells"
+        remedy = "an analysis over blocks needs at least 2: run the missing cells"
+        raise InputError(problem, remedy, "too-few")
     by_cell = [[runs[cell, one] for one in whole] for cell in CELLS]
     ends = {run.moments[-1][0] for row in by_cell for run in row}
     if len(ends) > 1:
-        raise InputError(
-            f"encoders were trained on {min(ends):,} to {max(ends):,} tokens",
-            "compare runs of one budget",
-            "other-data",
-        )
+        problem = f"encoders were trained on {min(ends):,} to {max(ends):,} tokens"
+        remedy = "compare runs of one budget"
+        raise InputError(problem, remedy, "other-data")
     timed = [[run.tokens_to(threshold) for run in row] for row in by_cell]
     floors = [[run.untrained for run in row] for row in by_cell]
     known = [[floor for floor in row if floor is not None] for row in floors]

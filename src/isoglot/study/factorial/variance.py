@@ -60,11 +60,9 @@ class BlockedTable:
     def __post_init__(self) -> None:
         shape = len(self.cells), len(self.blocks)
         if self.values_CB.shape != shape or min(shape) < 2:
-            raise InputError(
-                f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks",
-                "give one value for each, and at least 2 cells and 2 blocks",
-                "shape",
-            )
+            problem = f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks"
+            remedy = "give one value for each, and at least 2 cells and 2 blocks"
+            raise InputError(problem, remedy, "shape")
         if len({tuple(cell.items()) for cell in self.cells}) < len(self.cells):
             raise InputError("a combination of levels comes twice", "give each cell once", "duplicate")
         for cell, values in zip(self.cells, self.values_CB.tolist(), strict=True):
@@ -351,11 +349,9 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
     import numpy as np
 
     if len(weights) != len(table.cells) or abs(sum(weights)) > 1e-9 or not any(weights):
-        raise InputError(
-            f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}",
-            f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0",
-            "out-of-range",
-        )
+        problem = f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}"
+        remedy = f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0"
+        raise InputError(problem, remedy, "out-of-range")
     values = (np.asarray(weights) @ table.values_CB).tolist()
     estimate = sum(values) / len(values)
     low, high = t_interval(values)
@@ -399,11 +395,9 @@ def level_means(table: BlockedTable, *factors: str) -> tuple[LevelMean, ...]:
         where[tuple(cell[name] for name in factors)][tuple(cell[name] for name in rest)] = number
     common = sorted(set.intersection(*(set(found) for found in where.values())))
     if not common:
-        raise InputError(
-            f"no cells to compare the levels of {' x '.join(factors)} on",
-            "no other combination has all of them",
-            "empty",
-        )
+        problem = f"no cells to compare the levels of {' x '.join(factors)} on"
+        remedy = "no other combination has all of them"
+        raise InputError(problem, remedy, "empty")
     means_LB = np.array([table.values_CB[[where[level][key] for key in common]].mean(axis=0) for level in levels])
     middle, found = float(means_LB.mean()), []
     for level, apart_B in zip(levels, means_LB - means_LB.mean(axis=0), strict=True):

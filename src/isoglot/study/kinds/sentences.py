@@ -25,7 +25,7 @@ _MOST_CACHED = 2**29  # bytes of vectors over training that are cached for the n
 
 
 def retrieve(work: Work) -> list[Number]:
-    """Look for the translation of every sentence among all, in every layer.
+    """Sentence retrieval in every layer: is the nearest sentence of the other language the translation?
 
     Settings: ``languages``, two; ``center``: whether each language's mean is removed, estimated on other sentences of
     the set (5 folds); ``map``: ``none``, or ``procrustes``, fitted on the sentences of ``map_pairs`` after
@@ -190,7 +190,7 @@ def _procrustes(work: Work) -> dict[int, Any]:
 
 
 def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
-    """Whether the nearest row by cosine is the right one, for each row, as the mean of both directions."""
+    """Whether the nearest row by cosine is the right one, for each row, averaged over both directions."""
     from isoglot.retrieve import score_retrieval
     from isoglot.retrieve.estimates import Estimates
 

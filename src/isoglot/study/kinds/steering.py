@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 MEANS, SETS, EXAMPLES = "means.safetensors", "token_sets.json", "examples.json"
 _EXAMPLES = 5
-_LATE = 10 / 12
-"""Relative depth of the layer that Table 1 of the paper shows examples of."""
+_LATE = 10 / 12  # relative depth of the layer that Table 1 of the paper shows examples of
 
 
 def learn_means(work: Work) -> list[Number]:
@@ -104,7 +103,7 @@ def _cell(swept: Sweep, layer: int, alpha: float, at: dict[str, Coordinate], ite
     from isoglot.steer.shifted_pass import Cell
 
     found = [ratio_number("outside_share", swept.outside(layer, alpha), at, items)]
-    if swept.scores[Cell(layer, alpha)].convert_rate is not None:  # else every token is one that both languages have
+    if swept.scores[Cell(layer, alpha)].convert_rate is not None:  # None: both languages have every decoded token
         found.append(ratio_number("convert_rate", swept.converted(layer, alpha), at, items))
     if alpha > 0:
         texts = swept.translations[Cell(layer, alpha)].texts
@@ -146,7 +145,7 @@ def _examples(swept: Sweep, depth: int) -> dict[str, Any]:
 
 
 def decode_masked(work: Work) -> list[Number]:
-    """Mask one token of each sentence and look at the language of what is decoded there, without a shift.
+    """Mask one token of each sentence and find the language of the token decoded there, without a shift.
 
     Settings: ``language``; ``languages``, of the pairs that the sentences come from; ``count``; ``builtin`` for
     built-in sentences; inputs ``encoder``, ``means`` and ``pairs``.

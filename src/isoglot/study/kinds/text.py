@@ -55,7 +55,7 @@ def overlap_with_tests(
     target: Path | None = None,
     progress: Progress = SILENT,
 ) -> OverlapReport:
-    """Look for test sentences in a text; with ``target``, write the text without them."""
+    """Find test sentences in a text; with ``target``, write the text without them."""
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
     from isoglot.text.formats.test_sentences import held_out_sentences
     from isoglot.vocab.shard_build import workers_for
@@ -151,11 +151,9 @@ def first_sentences(work: Work) -> list[Number]:
     provenance = derived([source], {"step": "first sentences", "sentences": wanted})
     write_documents(work.folder / TEXT, chosen(), provenance=provenance)
     if left > 0:
-        raise InputError(
-            f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}",
-            "give more text, or set smaller sizes: --set sizes=[…]",
-            "too-few",
-        )
+        problem = f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}"
+        remedy = "give more text, or set smaller sizes: --set sizes=[…]"
+        raise InputError(problem, remedy, "too-few")
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 
 
@@ -233,7 +231,7 @@ _FERTILITY_LINES = 2000
 
 
 def _fertility(text: Path, vocabulary: Vocabulary, language: str) -> float | None:
-    """Subwords per word, on the first lines of a text; None where words cannot be told apart here."""
+    """Subwords per word on the first lines of a text; None where there are no words."""
     from itertools import islice
 
     from isoglot.text.cleaning.segmentation import segmenter, word_method
@@ -241,7 +239,7 @@ def _fertility(text: Path, vocabulary: Vocabulary, language: str) -> float | Non
 
     try:
         words_of = segmenter(language, word_method(language))
-    except IsoglotError:  # a made-up language, or the library for its words is not installed
+    except IsoglotError:  # a made-up language, or its segmenter is not installed
         words_of = str.split
     lines = [line for line in islice(read_stream([text]), _FERTILITY_LINES) if line]
     words = sum(len(words_of(line)) for line in lines)

@@ -70,9 +70,9 @@ def train_static(work: Work) -> list[Number]:
 def word_vectors(work: Work) -> list[Number]:
     """Average the words of dictionaries over their contexts in a text, in every layer.
 
-    Settings: ``language``; ``sentences``, the lines of the text that are read at most; ``contexts``, sentences of a
-    word that count at most; ``length``, tokens of an input at most, longer lines go through in windows; inputs
-    ``encoder``, ``text`` and ``dictionary.PAIR``, of which the language's side is read.
+    Settings: ``language``; ``sentences``, the most lines of the text that are read; ``contexts``, the most sentences of
+    a word; ``length``, the most tokens of an input (longer lines are read in windows); inputs ``encoder``, ``text`` and
+    ``dictionary.PAIR``, of which the language's side is read.
     """
     from isoglot.compare.parallel_sentences import language_for
     from isoglot.core.artifact import save_arrays
@@ -122,7 +122,7 @@ def _segmented(work: Work) -> list[list[str]]:
 
 
 def retrieve_words(work: Work) -> list[Number]:
-    """Look for the translations of words in several systems, all on the same entries and among the same candidates.
+    """Word retrieval in several systems, all on the same dictionary entries and among the same candidates.
 
     Entries are those both of whose words every system has; candidates are their targets, as Liu et al. (2020) rank.
     The layer of a system with several is chosen on one half of the source words and scored on the other, both ways.
@@ -138,11 +138,9 @@ def retrieve_words(work: Work) -> list[Number]:
     every = read_entries(work.inputs["dictionary"])
     entries = [entry for entry in every if entry.source in known[0] and entry.target in known[1]]
     if not entries:
-        raise InputError(
-            f"no entry of {settings['source']}-{settings['target']} has both words in all systems",
-            "give text with more of the dictionary's words",
-            "no-match",
-        )
+        problem = f"no entry of {settings['source']}-{settings['target']} has both words in all systems"
+        remedy = "give text with more of the dictionary's words"
+        raise InputError(problem, remedy, "no-match")
     words = [list(dict.fromkeys(getattr(entry, side) for entry in entries)) for side in ("source", "target")]
     gold, _ = match_dictionary(entries, *words)
     items = items_hash([[words[0][row], words[1][other]] for row, other in gold.pairs_P2.tolist()])
@@ -289,8 +287,8 @@ def map_contexts(work: Work) -> list[Number]:
 def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vectors:
     """The rows of the embedding matrix of words that are one subword, in the order given.
 
-    The words are in lower case, as MUSE's are. Of one that is not one subword so, the row with a capital is taken (a
-    German noun, a name), or that in capitals.
+    The words are in lower case, as MUSE's are. If a word is not one subword in lower case, the row of its capitalized
+    form is taken (a German noun, a name), or else that in upper case.
 
     Raises:
         InputError: None of them is one subword.
@@ -350,9 +348,9 @@ def _sentences(work: Work, language: str, name: str, count: int | None) -> list[
 def _scored(
     work: Work, words: Sequence[list[str]], layers: Sequence[LayerRows], fasttext: Sequence[Vectors], vectors: str
 ) -> list[Number]:
-    """Fit a map for every layer, and for fastText's vectors of the same words, and look for translations.
+    """P@1 of word retrieval after a map, for every layer and for fastText's vectors of the same words.
 
-    They are looked for among all words of the target.
+    Candidates are all words of the target.
     """
     from hashlib import sha256
 

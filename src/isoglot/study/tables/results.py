@@ -220,11 +220,9 @@ def study_verdicts(study: Study) -> list[Verdict]:
 
     paper = study.about.get("paper")
     if paper is None:
-        raise ConfigError(
-            f"{study.about.get('recipe')} tests no claims of a paper",
-            "isoglot study list names those that do",
-            "not-supported",
-        )
+        problem = f"{study.about.get('recipe')} tests no claims of a paper"
+        remedy = "isoglot study list names those that do"
+        raise ConfigError(problem, remedy, "not-supported")
     found = verify(study.numbers(), paper, about=about_study(study))
     named = study.about.get("claims") or [one.claim for one in found]
     return [one for one in found if one.claim in named]
