@@ -364,8 +364,7 @@ def _is_in(name: str, places: Iterable[str]) -> bool:
 
 
 _CHECKED: dict[tuple[str, int, int], str] = {}
-_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")
-"""Files of an encoder's folder that say nothing about it here: notes, and weights in formats that are not read."""
+_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")  # notes, and weights in formats that are not read
 
 
 def source_hash(path: str | Path) -> str:

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2000
 HIGHER, OVERLAP, BLOCK, RESIDUAL = "three-way and higher", "overlap", "block", "residual"
-_MOST_FLIPS = 14
-"""Most blocks whose sign flips are enumerated."""
+_MOST_FLIPS = 14  # blocks whose sign flips are enumerated
 
 
 @dataclass(frozen=True)

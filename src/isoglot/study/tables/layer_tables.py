@@ -226,19 +226,18 @@ def _by_layer(numbers: Numbers) -> _ByLayer:
 
 def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:
     """Tokens that every arm read until P@1 reached thresholds, and P@1 at the end."""
-    rows = []
-    for curve in curves:
-        row: dict[str, Any] = {"pair": curve.pair, "arm": curve.arm}
-        for threshold in THRESHOLDS:
-            tokens, censored = tokens_to_threshold(curve.p1, threshold)
-            name = _threshold_name(threshold)
-            row |= {name: None if censored == "never" else tokens, f"{name}_censored": censored or "no"}
-        row |= {"p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]}
-        rows.append(row | {"probe": curve.probe[-1][1] if curve.probe else None})
+    rows: list[dict[str, Any]] = [
+        {"pair": curve.pair, "arm": curve.arm, "p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]}
+        | {"probe": curve.probe[-1][1] if curve.probe else None}
+        for curve in curves
+    ]
     factor, unit = token_unit(max((curve.p1[-1][0] for curve in curves), default=0))
     columns = [Column("pair"), Column("arm")]
     for threshold in THRESHOLDS:
-        name, title = _threshold_name(threshold), f"to {100 * threshold:.0f} %"
+        name, title = f"to_{100 * threshold:.0f}", f"to {100 * threshold:.0f} %"
+        for row, curve in zip(rows, curves, strict=True):
+            tokens, censored = tokens_to_threshold(curve.p1, threshold)
+            row |= {name: None if censored == "never" else tokens, f"{name}_censored": censored or "no"}
         columns += [
             Column(name, title=title, above=f"{unit} tokens", kind="number", scale=1 / factor, format=".3g"),
             Column(f"{name}_censored", hidden=True),
@@ -267,7 +266,3 @@ def token_unit(tokens: float) -> tuple[float, str]:
     ((1000000000.0, 'billion'), (1000000.0, 'million'), (1000.0, 'thousand'))
     """
     return (1e9, "billion") if tokens >= 1e9 else (1e6, "million") if tokens >= 1e6 else (1e3, "thousand")
-
-
-def _threshold_name(threshold: float) -> str:
-    return f"to_{100 * threshold:.0f}"
