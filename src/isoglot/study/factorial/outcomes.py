@@ -197,7 +197,9 @@ def analyze_factorial(
         problem = f"encoders were trained on {min(ends):,} to {max(ends):,} tokens"
         remedy = "compare runs of one budget"
         raise InputError(problem, remedy, "other-data")
+    p1 = [[run.p1 for run in row] for row in by_cell]
     timed = [[run.tokens_to(threshold) for run in row] for row in by_cell]
+    logs = [[log2(tokens) for tokens, _ in row] for row in timed]
     floors = [[run.untrained for run in row] for row in by_cell]
     known = [[floor for floor in row if floor is not None] for row in floors]
     return FactorialResult(
@@ -205,13 +207,9 @@ def analyze_factorial(
         left_out=tuple(one for one in seeds if one not in whole),
         budget=ends.pop(),
         threshold=threshold,
-        p1=_analyzed("p1", _table(whole, [[run.p1 for run in row] for row in by_cell]), seed, resamples),
-        tokens=_analyzed(
-            "tokens", _table(whole, [[log2(tokens) for tokens, _ in row] for row in timed]), seed, resamples
-        ),
-        untrained=(
-            level_means(_table(whole, known), "anchors", "order") if all(map(len, known)) and known == floors else ()
-        ),
+        p1=_analyzed("p1", _table(whole, p1), seed, resamples),
+        tokens=_analyzed("tokens", _table(whole, logs), seed, resamples),
+        untrained=level_means(_table(whole, known), "anchors", "order") if known == floors else (),
         censored={
             cell.name: {how: sum(one == how for _, one in row) / len(row) for how in ("never", "before")}
             for cell, row in zip(CELLS, timed, strict=True)
