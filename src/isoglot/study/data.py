@@ -83,7 +83,7 @@ class StudyData:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether text, and all that goes with it, is of the built-in languages."""
+        """Whether all data is of the built-in languages, because there is no text."""
         return not self.text
 
     def tests(self, language: str) -> dict[str, SourceFile]:
@@ -339,7 +339,7 @@ def check_data(
     """Refuse, before anything runs, files that cannot be read, text that is far too small, and dictionaries that leak.
 
     Args:
-        data: The user's files; those of other languages are not looked at.
+        data: The user's files; those of other languages are not checked.
         pairs: Pairs of languages that are studied.
         tokens: Tokens that an arm reads.
         segmentation: Segmentation method by language.

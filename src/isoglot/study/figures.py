@@ -139,7 +139,7 @@ def figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     """CKA of the bilingual encoder, between the monolingual ones, and with a random one for the second language.
 
-    Beside them, as ceiling, that of two encoders of the first language; and all three rows for the first language
+    The ceiling is that of two encoders of the first language. All three rows are also measured for the first language
     twice, on paraphrases.
     """
     encoders = _encoders(builder, seed, "figure7", FIRST, SECOND, BILINGUAL)

@@ -132,7 +132,7 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
     Args:
         numbers: The numbers of a study. See :mod:`isoglot.study.claims` for the measures and coordinates that are read.
         paper: ``wu2020`` or ``liu2020``.
-        about: Budget and data, to stand beside every verdict.
+        about: Budget and data, shown with every verdict.
 
     Raises:
         ConfigError: There is no such paper.

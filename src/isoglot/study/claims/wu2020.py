@@ -43,7 +43,7 @@ ARMS = {
     "sep-emb+l1-3": "Sep Emb + L1-3",
     "sep-emb+l1-6": "Sep Emb + L1-6",
 }
-"""Arms of Table 1. Beside them: ``default-cut``, Default with the other language cut to the size of Wiki-CC's."""
+"""Arms of Table 1; there is also ``default-cut``, Default with the other language cut to the size of Wiki-CC's."""
 ROLES = {"near": ("de", "fr"), "middle": ("ru",), "distant": ("zh",)}
 """Languages by their distance to English."""
 

@@ -23,7 +23,7 @@ SENTENCES = (
 """English sentences that are shifted."""
 ALPHA = 2.5
 TESTED = 150
-"""Built-in sentences whose translations are looked for."""
+"""Number of built-in sentences for sentence retrieval."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The local engine: one worker process per GPU, or per group of CPU cores.
 
-Beside GPUs there is one more worker, for steps that need none: it prepares the text of the next arm while this one
-is trained.
+With GPUs there is one more worker, for steps that need none: it prepares the text of the next arm while this one is
+trained.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def run_step(
 def _run(
     study: Study, steps: Sequence[Step], options: RunOptions, progress: Progress, say: Say
 ) -> tuple[RunResult, BaseException | None]:
-    """Run steps; returns what came of them, and the interrupt that ended the run early, if one did."""
+    """Run steps; returns the result, and the interrupt that ended the run early, if any."""
     with progress.task("study", total=len(steps), unit="steps") as task:
         engine = _Engine(study, options, steps, task, say)
         try:

@@ -1,8 +1,8 @@
 """The Ray engine: every step is a task of a Ray cluster.
 
 A task takes the GPUs of its step, or a CPU, and computes the step as a job of any cluster does: in a process of its
-own, under the step's lock, into the store. When a node is lost, Ray runs its tasks again elsewhere, and training goes
-on from its last checkpoint. The study's folder has to be on a disk that all nodes share.
+own, under the step's lock, into the store. When a node is lost, Ray runs its tasks again elsewhere, and training
+resumes from its last checkpoint. The study's folder has to be on a disk that all nodes share.
 """
 
 from __future__ import annotations

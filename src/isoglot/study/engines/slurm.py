@@ -2,7 +2,7 @@
 
 Steps that wait for the same steps, and need the same devices, are one array. An array depends on just the jobs of its
 inputs (``afterok``), so a step that fails takes with it what needs it and nothing else. A job that is about to reach
-its time limit, or is preempted, is told by SIGTERM: training writes a checkpoint and its job goes back to the queue
+its time limit, or is preempted, receives SIGTERM: training writes a checkpoint and its job goes back to the queue
 (``scontrol requeue``). Jobs that a node lost go back by themselves (``--requeue``). The study's folder has to be on a
 disk that all nodes share.
 

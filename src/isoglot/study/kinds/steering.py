@@ -65,7 +65,7 @@ def sweep(work: Work) -> list[Number]:
 
     Settings: ``languages``, source and target; ``alphas``; ``count``, sentences; ``builtin`` for built-in sentences;
     inputs ``encoder``, ``means`` and ``pairs``, whose other side is the reference of BLEU-1. BLEU-1 is measured for
-    alphas above 0; that of the unchanged source, and of what is decoded without a shift, stand beside it.
+    alphas above 0, for the unchanged source, and for the tokens decoded without a shift.
     """
     from isoglot.steer import sweep_shifts
 

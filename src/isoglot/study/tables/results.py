@@ -187,7 +187,7 @@ def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
 
 
 def about_study(study: Study) -> str:
-    """Budget and data, to stand beside every verdict."""
+    """Budget and data, shown with every verdict."""
     tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
     factor, unit = token_unit(max(tokens, default=0))
     ends = sorted({min(tokens), max(tokens)}) if tokens else []
