@@ -101,19 +101,6 @@ class StudyData:
         return found
 
 
-def read_tables(path: str | Path) -> dict[str, Any]:
-    """The tables of a ``data.toml``, as they are.
-
-    Raises:
-        ConfigError: Malformed TOML.
-        StorageError: The file cannot be read.
-    """
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"malformed TOML: {error}", "correct it there", "malformed-toml", file=path) from error
-
-
 def study_data(
     recipe: str = "", file: str | Path | None = None, options: Mapping[str, Iterable[str]] | None = None
 ) -> StudyData:
@@ -141,7 +128,11 @@ def study_data(
 
 
 def _rooted_file(path: Path) -> dict[str, Any]:
-    return rooted(read_tables(path), path.parent)
+    """The tables of a ``data.toml``, with every path made absolute."""
+    try:
+        return rooted(tomllib.loads(read_text(path)), path.parent)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"malformed TOML: {error}", "correct it there", "malformed-toml", file=path) from error
 
 
 def rooted(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
