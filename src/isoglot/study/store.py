@@ -346,6 +346,10 @@ class Store:
             copied.append(key)
         return copied
 
+    def keys(self) -> list[str]:
+        """Keys of all steps that are done."""
+        return sorted(path.parent.name for path in self.steps.glob(f"*/{RECORD}"))
+
 
 def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None:
     """Copy the record and the numbers of a step; all else counts as removed."""
