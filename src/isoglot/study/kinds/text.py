@@ -55,7 +55,7 @@ def overlap_with_tests(
     target: Path | None = None,
     progress: Progress = SILENT,
 ) -> OverlapReport:
-    """Find test sentences in a text; with ``target``, write the text without them."""
+    """Look for test sentences in a text; with ``target``, write the text without them."""
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
     from isoglot.text.formats.test_sentences import held_out_sentences
     from isoglot.vocab.shard_build import workers_for
