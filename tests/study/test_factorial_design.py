@@ -14,12 +14,13 @@ from isoglot.languages.builtin import builtin_provenance
 from isoglot.languages.concepts import world
 from isoglot.languages.twins import unshift
 from isoglot.model.config import SharingPlan
-from isoglot.study.demo.twin_pairs import Pairs, pair_documents
+from isoglot.study.demo.twin_pairs import Pairs, TwinLanguage, pair_documents
 from isoglot.study.factorial.design import (
     CELLS,
     CODES,
     COMMON,
     FACTORS,
+    SHARES,
     FactorialCell,
     cell_pairs,
     topic_draws,
@@ -40,7 +41,7 @@ class CellText(NamedTuple):
 
 @cache
 def text_of(cell: FactorialCell, seed: int = 5) -> CellText:
-    language = cell.language(seed)
+    language = TwinLanguage(order=cell.order, anchors=SHARES[cell.anchors], seed=seed)
     english, twin = pair_documents(language, 400, seed=seed, topics=topic_draws(cell.domain, seed))
     return CellText(list(english), list(twin), *cell_pairs(language, seed, 30))
 

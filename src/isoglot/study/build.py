@@ -17,7 +17,7 @@ from isoglot.study.data import StudyData, check_data, pair_name
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS, training_settings
 from isoglot.study.kinds.text import SHARDS
 from isoglot.study.recipe import ArmConfig, ScaleConfig, StudyRecipe, TaskScale, load_scale, load_study
-from isoglot.study.steps import SourceFile, Step
+from isoglot.study.steps import SourceFile, Step, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BUILTIN_SEED = 0
 Inputs = dict[str, Step | SourceFile]
-_CHECKPOINTS_EVERY = 1000  # training steps: what a kill can cost at most
+_CHECKPOINTS_EVERY = 1000  # training steps that a killed run loses at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
 
@@ -91,8 +91,6 @@ class BuiltStudy:
     @property
     def steps(self) -> list[Step]:
         """All steps, inputs first."""
-        from isoglot.study.steps import ordered
-
         return ordered([one.step for one in self.measurements])
 
 
@@ -148,7 +146,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
 def _builders(
     recipes: tuple[StudyRecipe, ...], scale: ScaleConfig, data: StudyData, pairs: tuple[str, ...], options: StudyOptions
 ) -> Iterator[StudyBuilder]:
-    """One for every pair and recipe of pairs, and one for every recipe of all languages."""
+    """A builder for each pair and bilingual recipe, then one for each multilingual recipe."""
     from isoglot.study.multilingual import MultilingualBuilder
 
     for pair in pairs:
@@ -179,24 +177,18 @@ def _default_pairs(data: StudyData, builtin: tuple[str, ...]) -> tuple[str, ...]
     first = "en" if "en" in languages else languages[0]
     pairs = tuple(f"{first}-{code}" for code in languages if code != first)
     if not pairs:
-        raise ConfigError(
-            f"there is text of {first} alone", "give text of another language: --text de=FILE", "missing-data"
-        )
+        raise ConfigError(f"only {first} has text", "give text of another language: --text de=FILE", "missing-data")
     return pairs
 
 
 def _check_pair(pair: str, data: StudyData) -> None:
     for code in pair.split("-"):
         if data.text and code not in data.text:
-            raise ConfigError(
-                f"no text of {code}, for the pair {pair}", f"give some: --text {code}=FILE", "missing-data"
-            )
+            raise ConfigError(f"no text of {code} for the pair {pair}", f"give it: --text {code}=FILE", "missing-data")
         if not data.text and code not in LANGUAGES:
-            raise ConfigError(
-                f"{code} is not a built-in language",
-                f"give text: --text {code}=FILE, or name another --pair",
-                "built-in-language",
-            )
+            problem = f"{code} is not a built-in language"
+            remedy = f"give text: --text {code}=FILE, or name another --pair"
+            raise ConfigError(problem, remedy, "built-in-language")
 
 
 class StudyBuilder:
@@ -225,23 +217,25 @@ class StudyBuilder:
         self.keeps_moments = "emergence" in recipe.measures
         self.every: int | None = None  # training steps between evaluations, if not as the scale says
 
+    @property
+    def arms(self) -> dict[str, ArmConfig]:
+        """The arms of the recipe that the user wants."""
+        wanted = self.options.arms or tuple(self.recipe.arms)
+        return {name: arm for name, arm in self.recipe.arms.items() if name in wanted}
+
     # --- what is measured ---
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
-        """All measurements, arm by arm, then those that compare arms."""
+        """All measurements: arm by arm, then those that compare arms."""
         from isoglot.study.twin_steps import TwinBuilder
 
-        for name, arm in self.recipe.arms.items():
-            if self.options.arms and name not in self.options.arms:
-                continue
+        for name, arm in self.arms.items():
             if arm.twin is not None:
                 yield from TwinBuilder(self, arm.twin, seed).arm_steps(name, arm)
-                continue
-            missing = self._missing(arm)
-            if missing:
+            elif missing := self._missing(arm):
                 self.left_out.append(f"{self.pair}, arm {name}: {missing}")
-                continue
-            yield from self._arm(name, arm, seed)
+            else:
+                yield from self._arm(name, arm, seed)
         for measure in self.recipe.measures:
             if measure in pair_measures():
                 yield from pair_measures()[measure](self, seed)
@@ -252,49 +246,51 @@ class StudyBuilder:
             return f"no text of {self.languages[1]} from another domain (--other-text)"
         if arm.code_switching and not self.data.is_builtin and "train" not in self.data.dictionary.get(self.pair, {}):
             return f"no training dictionary of {self.pair} (--dictionary {self.pair}.train=FILE)"
-        if arm.languages == "twice":
-            from isoglot.study.figures import paraphrase_files, second_name
-
-            if paraphrase_files(self) is None:
-                one = self.languages[0]
-                return f"no paraphrases of {one} (--parallel {one}-{second_name(one)}=TABLE)"
+        if arm.languages == "twice" and self.paraphrases() is None:
+            one = self.languages[0]
+            return f"no paraphrases of {one} (--parallel {one}-{second_name(one)}=TABLE)"
         return None
 
     def _arm(self, name: str, arm: ArmConfig, seed: int) -> Iterator[Measurement]:
         at: dict[str, Coordinate] = {"arm": name, "pair": self.pair, "seed": seed}
-        encoder = self.encoder(name, arm, seed)
-        yield Measurement(encoder, at)
-        yield from (Measurement(shards, {**at, "language": code}) for code, shards in self.shards(arm).items())
-        yield from self._all_measured(encoder, arm, at, seed)
+        pretraining, *shards = self.encoder_and_shards(name, arm, at, seed)
+        yield from (pretraining, *shards)
+        encoder = pretraining.step
+        yield from self._measured(encoder, arm, at, seed)
         for variant, parts in self.recipe.frozen.items() if name == self.recipe.baseline else ():
             for measure in self.recipe.measures:
                 step = self.transfer(measure, encoder, seed, frozen=parts) if measure in TASKS else None
-                yield from () if step is None else [Measurement(step, {**at, "variant": variant})]
+                if step is not None:
+                    yield Measurement(step, {**at, "variant": variant})
         if self.recipe.untrained and not seed:  # a floor needs no second seed
             floor = self.encoder(name, arm, seed, trained=False)
             yield Measurement(floor, {**at, "variant": "untrained"})
-            yield from self._all_measured(floor, arm, {**at, "variant": "untrained"}, seed)
+            yield from self._measured(floor, arm, {**at, "variant": "untrained"}, seed)
 
-    def _all_measured(
+    def encoder_and_shards(
+        self, name: str, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
+    ) -> Iterator[Measurement]:
+        """The encoder of an arm, then its shards."""
+        yield Measurement(self.encoder(name, arm, seed), at)
+        for code, shards in self.shards(arm).items():
+            yield Measurement(shards, {**at, "language": code})
+
+    def _measured(
         self, encoder: Step, arm: ArmConfig, at: Mapping[str, Coordinate], seed: int
     ) -> Iterator[Measurement]:
         """Every measure of the recipe, on an encoder of both languages."""
-        for measure in self.recipe.measures:
-            if measure in ARM_MEASURES and arm.languages == "both":
-                yield from self._measured(measure, encoder, at, seed)
-
-    def _measured(self, measure: str, encoder: Step, at: Mapping[str, Coordinate], seed: int) -> Iterator[Measurement]:
-        if measure in TASKS:
-            steps = [self.transfer(measure, encoder, seed)]
-        elif measure == "emergence":  # an untrained encoder is the first moment; retrieval and CKA have it anyway
-            steps = [self.sentences(one, encoder) for one in _OVER_TRAINING if encoder.tokens or one != "emergence"]
-        else:
-            steps = [self.sentences(measure, encoder)]
-        for step in steps:
-            if step is not None:
-                yield Measurement(step, at)
-        if None in steps:
-            self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
+        for measure in self.recipe.measures if arm.languages == "both" else ():
+            if measure in TASKS:
+                steps = [self.transfer(measure, encoder, seed)]
+            elif measure == "emergence":  # untrained: retrieval and CKA are measured anyway, the probe is not
+                steps = [self.sentences(one, encoder) for one in _OVER_TRAINING if encoder.tokens or one != measure]
+            elif measure in SENTENCE_KINDS:
+                steps = [self.sentences(measure, encoder)]
+            else:
+                continue
+            yield from (Measurement(step, at) for step in steps if step is not None)
+            if None in steps:
+                self.left_out.append(f"{self.pair}, {measure}: {self._unmeasured(measure)}")
 
     def _unmeasured(self, measure: str) -> str:
         """Reason that there is no step for a measure."""
@@ -342,7 +338,7 @@ class StudyBuilder:
             "both": both,
             "first": {one: both[one]},
             "second": {other: both[other]},
-            "twice": {one: both[one], f"{one}-x-two": both[one]},
+            "twice": {one: both[one], second_name(one): both[one]},
         }[arm.languages]
 
     def _cut(self, text: Step, language: str, sentences: int | None) -> Step:
@@ -354,7 +350,7 @@ class StudyBuilder:
         return Step("first-sentences", settings, {"text": text}, title=title, heavy=("text.txt",))
 
     def vocabulary(self, arm: ArmConfig) -> Step:
-        """The vocabulary of an arm: joint ones have as many subwords as two of one language."""
+        """The vocabulary of an arm; a joint one is as large as one for each language together."""
         texts = self._texts(arm)
         mode = arm.vocabulary if len(texts) > 1 else "joint"
         settings = {
@@ -385,7 +381,7 @@ class StudyBuilder:
         }
 
     def _dev_share(self, sentences: int | None) -> float:
-        """The share of documents set apart; of little text more, or there may be none."""
+        """Share of documents held out for perplexity; larger for little text, of which it might be none."""
         if sentences is None:
             return self.scale.dev_share
         return max(self.scale.dev_share, min(0.2, 300 / sentences))
@@ -414,12 +410,9 @@ class StudyBuilder:
             whole = laid_over(whole, {"batch": _short_inputs(config, arm.window)})
             config = build_config(PretrainConfig, values=whole)
         every = self.every or max(1, _steps(config) // self.scale.moments)
-        changes: dict[str, Any] = {
-            "evaluation": {"every": every},
-            "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)},
-        }
-        if not trained:
-            changes = {"budget": "0steps"}
+        changes: dict[str, Any] = {"budget": "0steps"}
+        if trained:
+            changes = {"evaluation": {"every": every}, "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)}}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
 
     def encoder(self, name: str, arm: ArmConfig, seed: int, *, trained: bool = True) -> Step:
@@ -454,8 +447,8 @@ class StudyBuilder:
         scale = self.scale.tasks.get(task)
         if scale is None:
             return None
+        changes = {"seed": seed} | ({} if frozen is None else {"frozen": frozen})
         words = "" if frozen is None else f", {frozen} frozen"
-        changes = {"seed": seed} if frozen is None else {"seed": seed, "frozen": frozen}
         return self.task_step(task, scale, encoder, changes, title=f"{measure} on {encoder.title}{words}")
 
     def task_step(
@@ -483,13 +476,12 @@ class StudyBuilder:
 
     def sentences(self, measure: str, encoder: Step, other: Step | None = None, **settings: object) -> Step | None:
         """Retrieval, CKA, both over training, or a language probe over training; None without parallel sentences."""
-        pairs = self.pair_files("pairs", self.data.parallel)
-        if pairs is None:
+        found = self.pair_inputs("pairs", self.data.parallel, self.scale.pairs)
+        if found is None:
             return None
-        inputs: Inputs = {"encoder": encoder, **({} if other is None else {"other": other}), **pairs}
-        asked: dict[str, Any] = {"languages": list(self.languages), "count": self.scale.pairs, **settings}
-        if not pairs:
-            asked["builtin"] = BUILTIN_SEED
+        pairs, files = found
+        inputs: Inputs = {"encoder": encoder, **({} if other is None else {"other": other}), **files}
+        asked: dict[str, Any] = {"languages": list(self.languages), **pairs, **settings}
         if measure in ("retrieval", "emergence"):
             asked.setdefault("center", "mean")
         if measure in _OVER_TRAINING:
@@ -497,22 +489,53 @@ class StudyBuilder:
         return Step(SENTENCE_KINDS[measure], asked, inputs, title=f"{measure} of {encoder.title}")
 
     def tokens_per_step(self, encoder: Step) -> int:
-        """Tokens that a pretraining reads in a step."""
-        from isoglot.pretrain.config import PretrainConfig
+        """Tokens that a pretraining step of a study reads in a training step."""
+        return encoder.tokens // max(1, _steps(pretrain_config(encoder)))
 
-        config = build_config(PretrainConfig, values=dict(encoder.settings["config"]))
-        return encoder.tokens // max(1, _steps(config))
+    def pair_inputs(
+        self,
+        name: str,
+        table: Mapping[str, Mapping[str, SourceFile]],
+        count: int,
+        *,
+        languages: tuple[str, ...] = (),
+        seed: int = BUILTIN_SEED,
+    ) -> tuple[dict[str, Any], Inputs] | None:
+        """Settings and inputs for parallel sentences; None where there are none.
 
-    def pair_files(self, name: str, files: Mapping[str, Mapping[str, SourceFile]]) -> dict[str, SourceFile] | None:
-        """Inputs for parallel sentences; none of built-in ones, None where there are none at all."""
+        Args:
+            name: Name of the inputs.
+            table: Files of each pair, in either direction.
+            count: The most sentences.
+            languages: Two languages; default: those of the builder.
+            seed: Of built-in sentences.
+        """
         if self.data.is_builtin:
-            return {}
-        found = files.get(self.pair) or files.get("-".join(reversed(self.languages)))
-        return None if found is None else {f"{name}.{code}": file for code, file in found.items()}
+            return {"count": count, "builtin": seed}, {}
+        one, other = languages or self.languages
+        files = table.get(f"{one}-{other}") or table.get(f"{other}-{one}")
+        return None if files is None else ({"count": count}, {f"{name}.{code}": file for code, file in files.items()})
 
-    def arm_encoder(self, name: str, seed: int) -> Step:
+    def paraphrases(self) -> tuple[dict[str, Any], Inputs] | None:
+        """Settings and inputs for paraphrases of the first language; None where there are none."""
+        one, count = self.languages[0], self.scale.pairs
+        files = self.data.parallel.get(f"{one}-{second_name(one)}")
+        if files is not None:
+            return {"count": count}, {f"pairs.{code}": file for code, file in files.items()}
+        return ({"count": count, "builtin": BUILTIN_SEED}, {}) if one in LANGUAGES else None
+
+    def arm_encoder(self, name: str, seed: int, *, trained: bool = True) -> Step:
         """The encoder of an arm by name."""
-        return self.encoder(name, self.recipe.arms[name], seed)
+        return self.encoder(name, self.recipe.arms[name], seed, trained=trained)
+
+
+def second_name(language: str) -> str:
+    """A language under a second name.
+
+    >>> second_name("en")
+    'en-x-two'
+    """
+    return f"{language}-x-two"
 
 
 SENTENCE_KINDS = {
@@ -522,7 +545,6 @@ SENTENCE_KINDS = {
     "language probe": "language-probe",
 }
 _OVER_TRAINING = ("emergence", "language probe")
-ARM_MEASURES = ("nli", "ner", "parsing", "retrieval", "similarity", "emergence")
 
 
 def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
@@ -534,6 +556,13 @@ def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurem
 
 
 # --- sizes ---
+
+
+def pretrain_config(step: Step) -> PretrainConfig:
+    """The config of a pretraining step."""
+    from isoglot.pretrain.config import PretrainConfig
+
+    return build_config(PretrainConfig, values=dict(step.settings["config"]))
 
 
 def input_length(config: PretrainConfig) -> int:

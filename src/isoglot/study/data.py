@@ -49,7 +49,7 @@ from isoglot.study.steps import SourceFile
 from isoglot.study.store import source_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from isoglot.text.cleaning.segmentation import Method
 
@@ -63,7 +63,7 @@ TABLES = ("text", "other-text", "parallel", "map-parallel", "dictionary", *TASKS
 
 @dataclass(frozen=True)
 class StudyData:
-    """Files by what they are for; what is missing comes from the built-in languages, if text does.
+    """Files of a study by purpose. Without any text, all data is of the built-in languages.
 
     Attributes:
         text: Files of each language.
@@ -83,7 +83,7 @@ class StudyData:
 
     @property
     def is_builtin(self) -> bool:
-        """Whether text, and all that goes with it, is of the built-in languages."""
+        """Whether all data is of the built-in languages, because there is no text."""
         return not self.text
 
     def tests(self, language: str) -> dict[str, SourceFile]:
@@ -99,19 +99,6 @@ class StudyData:
             elif "table" in files and language in pair.split("-"):
                 found[f"parallel-{pair}"] = files["table"]
         return found
-
-
-def read_tables(path: str | Path) -> dict[str, Any]:
-    """The tables of a ``data.toml``, as they are.
-
-    Raises:
-        ConfigError: Malformed TOML.
-        StorageError: The file cannot be read.
-    """
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"malformed TOML: {error}", "correct it there", "malformed-toml", file=path) from error
 
 
 def study_data(
@@ -141,7 +128,11 @@ def study_data(
 
 
 def _rooted_file(path: Path) -> dict[str, Any]:
-    return rooted(read_tables(path), path.parent)
+    """The tables of a ``data.toml``, with every path made absolute."""
+    try:
+        return rooted(tomllib.loads(read_text(path)), path.parent)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"malformed TOML: {error}", "correct it there", "malformed-toml", file=path) from error
 
 
 def rooted(tables: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -178,33 +169,23 @@ def data_from(tables: Mapping[str, Any], *, folder: Path = Path(), file: str | P
         return found
 
     def texts(name: str) -> dict[str, tuple[SourceFile, ...]]:
-        return {
-            language_code(code): tuple(
-                _source(folder, one, file) for one in (value if isinstance(value, list) else [value])
-            )
-            for code, value in table(name).items()
-        }
+        given = {code: value if isinstance(value, list) else [value] for code, value in table(name).items()}
+        return {language_code(code): tuple(_source(folder, one, file) for one in some) for code, some in given.items()}
 
     def pairs(name: str) -> dict[str, dict[str, SourceFile]]:
         return {pair_name(key): _pair_files(folder, key, value, file) for key, value in table(name).items()}
+
+    def splits(name: str, canonical: Callable[[str], str]) -> dict[str, dict[str, SourceFile]]:
+        given = {canonical(key): value for key, value in table(name).items()}
+        return {key: _split_files(folder, value, file, key) for key, value in given.items()}
 
     return StudyData(
         text=texts("text"),
         other_text=texts("other-text"),
         parallel=pairs("parallel"),
         map_parallel=pairs("map-parallel"),
-        dictionary={
-            pair_name(key): _split_files(folder, value, file, pair_name(key))
-            for key, value in table("dictionary").items()
-        },
-        tasks={
-            task: {
-                language_code(code): _split_files(folder, value, file, language_code(code))
-                for code, value in table(name).items()
-            }
-            for name, task in TASKS.items()
-            if name in tables
-        },
+        dictionary=splits("dictionary", pair_name),
+        tasks={task: splits(name, language_code) for name, task in TASKS.items() if name in tables},
     )
 
 
@@ -239,7 +220,7 @@ def _pair_files(folder: Path, key: str, value: object, file: str | Path | None) 
         missing = [code for code in codes if code not in found]
         if missing:
             raise ConfigError(
-                f"{key} has no file of {missing[0]}", f"name one: {missing[0]} = …", "missing-data", file=file
+                f"{key} has no {missing[0]} file", f"name one: {missing[0]} = …", "missing-data", file=file
             )
         return {code: found[code] for code in codes}
     path = (folder / str(value)).expanduser()
@@ -270,9 +251,7 @@ def _split_files(folder: Path, value: object, file: str | Path | None, name: str
         if fitting:
             found[split] = _source(path, fitting[0], file)
     if not found:
-        raise ConfigError(
-            f"{path} has no file named after {name} and train, dev or test", "name the files", "missing-data"
-        )
+        raise ConfigError(f"{path} has no train, dev or test file of {name}", "name the files", "missing-data")
     return found
 
 
@@ -342,7 +321,7 @@ WHOLE = 20_000_000
 """Bytes up to which a file is read to its end; of a larger one the first :data:`FIRST` records are read."""
 FIRST = 1000
 _BYTES_PER_TOKEN = 2  # at least, in text of any language and with any vocabulary
-_MOST_COMPRESSED = 20  # times
+_MOST_COMPRESSED = 20  # largest compression ratio of a text
 
 
 def check_data(
@@ -351,7 +330,7 @@ def check_data(
     """Refuse, before anything runs, files that cannot be read, text that is far too small, and dictionaries that leak.
 
     Args:
-        data: The user's files; those of other languages are not looked at.
+        data: The user's files; those of other languages are not checked.
         pairs: Pairs of languages that are studied.
         tokens: Tokens that an arm reads.
         segmentation: Segmentation method by language.
@@ -381,12 +360,11 @@ def check_data(
             if _sides(pair) <= languages.keys():
                 _check_parallel(pair, tuple(by_side.items()))
     for pair, by_split in data.dictionary.items():
-        if not _sides(pair) <= languages.keys():
-            continue
-        for file in by_split.values():
-            _check_dictionary(file)
-        if "train" in by_split and "test" in by_split:
-            _check_leak(by_split["train"], by_split["test"])
+        if _sides(pair) <= languages.keys():
+            for file in by_split.values():
+                _check_dictionary(file)
+            if "train" in by_split and "test" in by_split:
+                _check_leak(by_split["train"], by_split["test"])
 
 
 def _sides(pair: str) -> set[str]:
@@ -414,10 +392,10 @@ def _check_text(file: SourceFile) -> None:
 
 
 def _check_size(code: str, files: tuple[SourceFile, ...], tokens: int) -> None:
-    most = sum(
-        Path(file.path).stat().st_size * (_MOST_COMPRESSED if file.path.endswith((".xz", ".gz", ".zst", ".bz2")) else 1)
-        for file in files
-    )
+    from isoglot.text.provenance import COMPRESSED
+
+    paths = [Path(file.path) for file in files]
+    most = sum(path.stat().st_size * (_MOST_COMPRESSED if path.suffix in COMPRESSED else 1) for path in paths)
     if tokens / 2 > MOST_EPOCHS * most / _BYTES_PER_TOKEN:
         raise InputError(
             f"text of {code} is too small for {tokens:,} tokens an arm: it would be read over {MOST_EPOCHS:,} times",
@@ -446,21 +424,19 @@ def _check_examples(task: str, code: str, file: SourceFile) -> None:
 def _check_parallel(pair: str, by_side: tuple[tuple[str, SourceFile], ...]) -> None:
     from isoglot.text.formats.parallel import read_aligned, read_parallel
 
-    sides, files = pair.split("-", 1), dict(by_side)
-    if "table" not in files:
-        aligned = read_aligned({code: file.path for code, file in files.items()})
-        _refuse_empty(_read(aligned, files.values()), f"sentences of {pair}", by_side[0][1])
-        return
-    table = files["table"]
-    first = next(read_parallel(table.path), None)
-    missing = [code for code in sides if first is not None and code not in first]
-    if first is not None and missing:
-        raise ConfigError(
-            f"{table.path} has no column {missing[0]}, for the pair {pair}",
-            f"it has {', '.join(first)}: write the pair as two of these, or name another file",
-            "unknown-language",
-        )
-    _refuse_empty(_read(read_parallel(table.path), [table]), f"sentences of {pair}", table)
+    files = dict(by_side)
+    if "table" in files:
+        table = files["table"].path
+        first = next(read_parallel(table), None)
+        missing = [code for code in pair.split("-", 1) if code not in first] if first is not None else []
+        if first is not None and missing:
+            problem = f"{table} has no column {missing[0]}, for the pair {pair}"
+            remedy = f"it has {', '.join(first)}: write the pair as two of these, or name another file"
+            raise ConfigError(problem, remedy, "unknown-language")
+        records = read_parallel(table)
+    else:
+        records = read_aligned({code: file.path for code, file in files.items()})
+    _refuse_empty(_read(records, files.values()), f"sentences of {pair}", by_side[0][1])
 
 
 @cache

@@ -12,10 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.config import build_config, load_recipe
-from isoglot.languages import LANGUAGES
-from isoglot.study.build import BUILTIN_SEED, TASKS, Inputs, Measurement, StudyBuilder
+from isoglot.study.build import BUILTIN_SEED, TASKS, Inputs, Measurement, StudyBuilder, second_name
 from isoglot.study.kinds.words import FASTTEXT
-from isoglot.study.steps import SourceFile, Step
+from isoglot.study.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -65,13 +64,13 @@ def _dictionaries(builder: StudyBuilder, figure: str) -> Inputs | None:
     if builder.data.is_builtin:
         one, other = builder.languages
         return {"dictionary.train": Step("builtin-dictionary", {"source": one, "target": other})}
-    files = builder.data.dictionary.get(builder.pair, {})
-    for split, what in (("train", "training"), ("test", "test")):
+    files, names = builder.data.dictionary.get(builder.pair, {}), {"train": "training", "test": "test"}
+    for split, name in names.items():
         if split not in files:
             option = f"--dictionary {builder.pair}.{split}=FILE"
-            builder.left_out.append(f"{builder.pair}, {figure}: no {what} dictionary ({option})")
+            builder.left_out.append(f"{builder.pair}, {figure}: no {name} dictionary ({option})")
             return None
-    return {f"dictionary.{split}": files[split] for split in ("train", "test")}
+    return {f"dictionary.{split}": files[split] for split in names}
 
 
 # --- words in context: Figure 5 ---
@@ -85,11 +84,9 @@ def figure5(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     found = _with_map_pairs(builder, seed, "figure5", "pairs")
     if found is None:
         return
-    (one, other, both), pairs = found
+    (one, other, both), pairs, files = found
     order = list(reversed(builder.languages))
-    settings: dict[str, Any] = {"languages": order, "count": builder.scale.map_pairs}
-    settings |= {} if pairs else {"builtin": BUILTIN_SEED}
-    links = Step("word-links", settings, dict(pairs), title=f"word links {builder.pair}")
+    links = Step("word-links", {"languages": order, **pairs}, files, title=f"word links {builder.pair}")
     for arm, sides in {"monolingual": {"encoder": one, "other": other}, "bilingual": {"encoder": both}}.items():
         at: dict[str, Coordinate] = {"arm": arm, "pair": builder.pair, "seed": seed}
         title = f"maps {builder.pair}, {arm}, seed {seed}"
@@ -97,7 +94,7 @@ def figure5(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
         yield Measurement(maps, at)
         yield from _mapped_tasks(builder, {**sides, "maps": maps}, at)
     if not seed:
-        floor = builder.encoder(BILINGUAL, builder.recipe.arms[BILINGUAL], seed, trained=False)
+        floor = builder.arm_encoder(BILINGUAL, seed, trained=False)
         at = {"arm": "bilingual", "pair": builder.pair, "seed": seed, "variant": "untrained"}
         yield from _mapped_tasks(builder, {"encoder": floor}, at)
 
@@ -125,33 +122,31 @@ def _mapped_tasks(
 
 def figure6(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     """Sentence retrieval after an orthogonal map: of the bilingual encoder, and between the monolingual ones."""
-    found = _with_map_pairs(builder, seed, "figure6", "map_pairs")
+    found = _with_map_pairs(builder, seed, "figure6", "map_pairs", BUILTIN_SEED + 1)  # not the sentences of the test
     if found is None:
         return
-    (one, other, both), pairs = found
-    fitted: dict[str, Any] = {"count": builder.scale.map_pairs}
-    fitted |= {} if pairs else {"builtin": BUILTIN_SEED + 1}  # other sentences than the test's
-    asked: dict[str, Any] = {"map": "procrustes", "normalize": "iterative", "center": "none", "map_pairs": fitted}
+    (one, other, both), pairs, files = found
+    asked: dict[str, Any] = {"map": "procrustes", "normalize": "iterative", "center": "none", "map_pairs": pairs}
     for arm, (first, second) in {"bilingual": (both, None), "monolingual": (one, other)}.items():
         step = builder.sentences("retrieval", first, second, **asked)
         if step is None:
             builder.left_out.append(f"{builder.pair}, figure6: no test pairs (--parallel)")
             return
-        step = replace(step, inputs={**step.inputs, **pairs})
+        step = replace(step, inputs={**step.inputs, **files})
         yield _titled(step, f"figure 6 {builder.pair}, {arm}", arm, builder.pair, seed)
 
 
 def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
     """CKA of the bilingual encoder, between the monolingual ones, and with a random one for the second language.
 
-    Beside them, as ceiling, that of two encoders of the first language; and all three rows for the first language
+    The ceiling is that of two encoders of the first language. All three rows are also measured for the first language
     twice, on paraphrases.
     """
     encoders = _encoders(builder, seed, "figure7", FIRST, SECOND, BILINGUAL)
     if encoders is None:
         return
     one, other, both = encoders
-    random = builder.encoder(SECOND, builder.recipe.arms[SECOND], seed, trained=False)
+    random = builder.arm_encoder(SECOND, seed, trained=False)
     rows = {"bilingual": (both, None), "monolingual": (one, other), "random": (one, random)}
     for arm, (first, second) in rows.items():
         step = builder.sentences("similarity", first, second)
@@ -169,39 +164,20 @@ def figure7(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
 
 def _twice(builder: StudyBuilder, seed: int, one: Step, again: Step) -> Iterator[Measurement]:
     """The rows of Figure 7 for the first language twice, on paraphrases: shown, and not read by any claim."""
-    language, pairs = builder.languages[0], paraphrase_files(builder)
-    if pairs is None or not _chosen(builder, TWICE):
+    language, paraphrases = builder.languages[0], builder.paraphrases()
+    if paraphrases is None or TWICE not in builder.arms:
         return
-    random = builder.encoder(AGAIN, builder.recipe.arms[AGAIN], seed, trained=False)
+    pairs, files = paraphrases
+    random = builder.arm_encoder(AGAIN, seed, trained=False)
     rows: dict[str, dict[str, Step]] = {
         "bilingual": {"encoder": builder.arm_encoder(TWICE, seed)},
         "monolingual": {"encoder": one, "other": again},
         "random": {"encoder": one, "other": random},
     }
-    settings: dict[str, Any] = {"languages": [language, second_name(language)], "count": builder.scale.pairs}
-    settings |= {} if pairs else {"builtin": BUILTIN_SEED}
+    languages = [language, second_name(language)]
     for arm, sides in rows.items():
-        step = Step("similarity", settings, {**sides, **pairs})
-        pair = f"{language}-{second_name(language)}"
-        yield _titled(step, f"figure 7 {language} twice, {arm}", arm, pair, seed)
-
-
-def second_name(language: str) -> str:
-    """A language under a second name.
-
-    >>> second_name("en")
-    'en-x-two'
-    """
-    return f"{language}-x-two"
-
-
-def paraphrase_files(builder: StudyBuilder) -> dict[str, SourceFile] | None:
-    """Files of paraphrases of the first language; empty for built-in ones, None where there are none."""
-    language = builder.languages[0]
-    files = builder.data.parallel.get(f"{language}-{second_name(language)}")
-    if files is not None:
-        return {f"pairs.{code}": file for code, file in files.items()}
-    return {} if language in LANGUAGES else None
+        step = Step("similarity", {"languages": languages, **pairs}, {**sides, **files})
+        yield _titled(step, f"figure 7 {language} twice, {arm}", arm, "-".join(languages), seed)
 
 
 def _titled(step: Step, title: str, arm: str, pair: str, seed: int) -> Measurement:
@@ -211,14 +187,9 @@ def _titled(step: Step, title: str, arm: str, pair: str, seed: int) -> Measureme
 # --- arms ---
 
 
-def _chosen(builder: StudyBuilder, name: str) -> bool:
-    """Whether the recipe has an arm and the user wants it."""
-    return name in builder.recipe.arms and (not builder.options.arms or name in builder.options.arms)
-
-
 def _encoders(builder: StudyBuilder, seed: int, figure: str, *names: str) -> list[Step] | None:
     """The encoders of arms; None where one of them is not wanted."""
-    missing = [name for name in names if not _chosen(builder, name)]
+    missing = [name for name in names if name not in builder.arms]
     if missing:
         builder.left_out.append(f"{builder.pair}, {figure}: without the arm {missing[0]}")
         return None
@@ -226,14 +197,17 @@ def _encoders(builder: StudyBuilder, seed: int, figure: str, *names: str) -> lis
 
 
 def _with_map_pairs(
-    builder: StudyBuilder, seed: int, figure: str, name: str
-) -> tuple[list[Step], dict[str, SourceFile]] | None:
-    """The monolingual encoders and the bilingual one, and sentences to fit maps on; None where something is missing."""
+    builder: StudyBuilder, seed: int, figure: str, name: str, builtin_seed: int = BUILTIN_SEED
+) -> tuple[list[Step], dict[str, Any], Inputs] | None:
+    """The monolingual encoders and the bilingual one, and settings and inputs for sentences to fit maps on.
+
+    None where something is missing.
+    """
     encoders = _encoders(builder, seed, figure, FIRST, SECOND, BILINGUAL)
-    pairs = builder.pair_files(name, builder.data.map_parallel)
+    pairs = builder.pair_inputs(name, builder.data.map_parallel, builder.scale.map_pairs, seed=builtin_seed)
     if pairs is None:
         builder.left_out.append(f"{builder.pair}, {figure}: no parallel sentences to fit maps on (--map-parallel)")
-    return None if encoders is None or pairs is None else (encoders, pairs)
+    return None if encoders is None or pairs is None else (encoders, *pairs)
 
 
 FIGURES: dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]] = {

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from isoglot.core.errors import StorageError, one_line
-from isoglot.study.build import BUILTIN_SEED, Inputs, Measurement, StudyBuilder, input_length
+from isoglot.study.build import Inputs, Measurement, StudyBuilder, input_length
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.words import VECTORS
 from isoglot.study.steps import SourceFile, Step
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from isoglot.study.recipe import ArmConfig
 
 _FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
-_OLD_WEIGHTS = ["pytorch_model*.bin"]
+_OLD_WEIGHTS = "pytorch_model*.bin"
+_SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
 
 
 def released_model(name: str) -> SourceFile:
@@ -37,23 +38,15 @@ def released_model(name: str) -> SourceFile:
         MissingPartError: A hub name, and ``transformers`` is not installed.
         StorageError: There is no encoder of that name.
     """
-    folder = _folder(name)
-    return SourceFile(str(folder.absolute()), source_hash(folder))
-
-
-def _folder(name: str) -> Path:
     from isoglot.model.hf.source import WAYS
     from isoglot.model.load import encoder_folder
 
-    found = encoder_folder(name)
-    if found is not None:
-        return found
     path = Path(name).expanduser()
-    if (path / "config.json").exists():
-        return path
-    if path.exists() or path.is_absolute() or name.startswith((".", "~")):
+    folder = encoder_folder(name) or (path if (path / "config.json").exists() else None)
+    if folder is None and (path.exists() or path.is_absolute() or name.startswith((".", "~"))):
         raise StorageError("no encoder in this folder", f"check the path, or {WAYS}", "not-found", file=name)
-    return _from_hub(name)
+    folder = folder or _from_hub(name)
+    return SourceFile(str(folder.absolute()), source_hash(folder))
 
 
 def _from_hub(name: str) -> Path:
@@ -68,17 +61,12 @@ def _from_hub(name: str) -> Path:
     try:
         folder = Path(snapshot_download(name, allow_patterns=_FILES))
         if not any(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(name, allow_patterns=[*_FILES, *_OLD_WEIGHTS]))
+            folder = Path(snapshot_download(name, allow_patterns=[*_FILES, _OLD_WEIGHTS]))
     except Exception as error:  # the hub's client raises many kinds
-        raise StorageError(
-            f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})",
-            "download it and name the folder",
-            "model-not-found",
-        ) from error
+        problem = f"the hub has no encoder {name}, or cannot be reached ({one_line(str(error))[:120]})"
+        remedy = "download it and name the folder"
+        raise StorageError(problem, remedy, "model-not-found") from error
     return folder
-
-
-_SAMPLE = 1_000_000  # bytes of a text from which its number of sentences is estimated
 
 
 class System(NamedTuple):
@@ -104,9 +92,7 @@ class MultilingualBuilder(StudyBuilder):
 
     def measurements(self, seed: int) -> Iterator[Measurement]:
         """All measurements of the recipe."""
-        for name, arm in self.recipe.arms.items():
-            if self.options.arms and name not in self.options.arms:
-                continue
+        for name, arm in self.arms.items():
             for measure in self.recipe.measures:
                 yield from MEASURES[measure](self, name, arm, seed)
 
@@ -119,16 +105,6 @@ class MultilingualBuilder(StudyBuilder):
     def released(self) -> SourceFile | None:
         """The encoder that takes the place of pretraining, if there is one."""
         return None if self.options.model is None else released_model(self.options.model)
-
-    # --- data of a pair ---
-
-    def pair_inputs(self, one: str, other: str) -> tuple[dict[str, Any], Inputs] | None:
-        """Settings and inputs for sentences of two languages that correspond; None where there are none."""
-        settings: dict[str, Any] = {"count": self.scale.pairs}
-        if self.data.is_builtin:
-            return {**settings, "builtin": BUILTIN_SEED}, {}
-        files = self.data.parallel.get(f"{one}-{other}") or self.data.parallel.get(f"{other}-{one}")
-        return None if files is None else (settings, {f"pairs.{code}": file for code, file in files.items()})
 
     def dictionaries(self) -> Inputs:
         """Test dictionaries from the first language to the others."""
@@ -149,15 +125,12 @@ class MultilingualBuilder(StudyBuilder):
 
     def sizes(self) -> list[int]:
         """Numbers of sentences that the text of every language has."""
-        found = []
-        there = {code: self._sentences(code) for code in self.languages}
-        least = min(there, key=lambda code: there[code])
-        for size in sorted(self.scale.sizes):
-            if size <= there[least]:
-                found.append(size)
-            else:
-                self.left_out.append(f"{size:,} sentences a language: {least} has about {there[least]:,}")
-        return found
+        least, there = min(((code, self._sentences(code)) for code in self.languages), key=lambda one: one[1])
+        sizes = sorted(self.scale.sizes)
+        self.left_out += [
+            f"{size:,} sentences a language: {least} has about {there:,}" for size in sizes if size > there
+        ]
+        return [size for size in sizes if size <= there]
 
     def _sentences(self, language: str) -> int:
         if self.data.is_builtin:
@@ -169,8 +142,8 @@ class MultilingualBuilder(StudyBuilder):
     def systems(self, name: str, arm: ArmConfig, seed: int) -> Iterator[System]:
         """Static vectors and encoders of every size and window, the untrained encoder, and the released one.
 
-        Encoders read as many tokens whatever the size. Beside those with long inputs there is one that goes as often
-        through its text as that of the largest size.
+        Encoders of all sizes read the same number of tokens. For each smaller size there is another one, trained for as
+        many epochs as that of the largest size.
         """
         released = self.released()
         if released is not None and not seed:  # a second seed would be the same model
@@ -201,12 +174,14 @@ class MultilingualBuilder(StudyBuilder):
     def static(self, method: str, arm: ArmConfig, seed: int, size: int, largest: int) -> Step:
         """Static vectors of the encoder's hidden size on the same shards.
 
-        Word2Vec and fastText read as many tokens whatever the size; GloVe goes as often through its co-occurrences.
+        Word2Vec and fastText read the same number of tokens at all sizes; GloVe makes the same number of passes over
+        its co-occurrences.
         """
         from isoglot.core.config import build_config
         from isoglot.static.train import KINDS
 
         sized = arm.model_copy(update={"sentences": size})
+        # Only the hidden size is read, which does not depend on the vocabulary.
         model = self.config(sized, seed).model.encoder(vocabulary_size=10, languages=self.languages, pad_id=0, unk_id=1)
         values = {"dimensions": model.hidden_size, "seed": seed, **self.scale.static[method]}
         config = build_config(KINDS[method], values=values)
@@ -219,7 +194,7 @@ class MultilingualBuilder(StudyBuilder):
         return Step("static", settings, inputs, title=title, heavy=(ENCODER,))
 
     def nli(self, system: System, seed: int) -> Step | None:
-        """NLI learned in the first language; static vectors stay as they are, and a head learns."""
+        """NLI learned in the first language; on static vectors, only a head is trained."""
         tasks = self.scale.tasks
         is_static = system.at.get("system") in self.scale.static
         scale = tasks.get("nli-static") if is_static else tasks.get("nli-liu2020", tasks.get("nli"))
@@ -253,15 +228,11 @@ def _data_size(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: in
         inputs: Inputs = {"dictionary": dictionary}
         for system, vectors in systems:
             inputs |= {f"{system.name}.source": vectors[first], f"{system.name}.target": vectors[other]}
-        settings = {
-            "source": first,
-            "target": other,
-            "systems": {system.name: dict(system.at) for system, _ in systems},
-        }
+        coordinates = {system.name: dict(system.at) for system, _ in systems}
+        settings = {"source": first, "target": other, "systems": coordinates}
+        step = Step("word-retrieval", settings, inputs, title=f"word retrieval {first}-{other}")
         if systems:
-            yield Measurement(
-                Step("word-retrieval", settings, inputs, title=f"word retrieval {first}-{other}"), {"seed": seed}
-            )
+            yield Measurement(step, {"seed": seed})
 
 
 def _word_vectors(
@@ -273,12 +244,8 @@ def _word_vectors(
 ) -> Step:
     """The words of a language in all dictionaries, over their contexts in its text."""
     first, scale = builder.languages[0], builder.scale
-    settings = {
-        "language": language,
-        "sentences": scale.context_sentences,
-        "contexts": scale.contexts,
-        "length": system.window,
-    }
+    settings = {"language": language, "sentences": scale.context_sentences, "contexts": scale.contexts}
+    settings["length"] = system.window
     inputs: Inputs = {"encoder": system.encoder, "text": builder._texts(arm)[language]}
     inputs |= {f"dictionary.{first}-{other}": one for other, one in dictionaries.items() if language in (first, other)}
     title = f"words of {language} by {_title(system.encoder)}"
@@ -305,7 +272,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
     inputs: Inputs = {"encoder": encoder, "means": means}
     first, masked = builder.languages[0], False
     for other in builder.others:
-        found = builder.pair_inputs(first, other)
+        found = builder.pair_inputs("pairs", builder.data.parallel, builder.scale.pairs, languages=(first, other))
         if found is None:
             builder.left_out.append(f"steering {first}-{other}: no parallel sentences (--parallel)")
             continue
@@ -314,7 +281,7 @@ def _steering(builder: MultilingualBuilder, name: str, arm: ArmConfig, seed: int
             title = f"steering {source} to {target} in {_title(encoder)}"
             asked = {**settings, "languages": [source, target], "alphas": list(builder.scale.alphas)}
             yield Measurement(Step("steering", asked, {**inputs, **files}, title=title), at)
-            if target == first or not masked:
+            if target == first or not masked:  # those of the first language with the first pair alone
                 asked = {**settings, "languages": [first, other], "language": source}
                 title = f"masked tokens of {source} in {_title(encoder)}"
                 yield Measurement(Step("masked-language", asked, {**inputs, **files}, title=title), at)

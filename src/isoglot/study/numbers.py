@@ -10,7 +10,7 @@ Resamples are the same for the same test items, so that numbers can be compared 
 >>> numbers.select("ner", arm="default").one.value
 70.0
 
-Shapes: ``N`` items, ``F`` figures, ``R`` resamples.
+Shapes: ``N`` items, ``F`` columns that are summed, ``R`` resamples.
 """
 
 from __future__ import annotations
@@ -127,11 +127,9 @@ class Numbers:
         """
         if len(self) != 1:
             found = [(number.measure, dict(number.at)) for number in self][:3]
-            raise InputError(
-                f"expected one number, found {len(self)}: {found}",
-                "select by more coordinates, or by fewer",
-                "no-match",
-            )
+            problem = f"expected one number, found {len(self)}: {found}"
+            remedy = "select by more coordinates, or by fewer"
+            raise InputError(problem, remedy, "no-match")
         return self._numbers[0]
 
     @property
@@ -140,9 +138,9 @@ class Numbers:
         return sum(number.value for number in self) / len(self)
 
     def by(self, *names: str) -> dict[Any, Numbers]:
-        """The numbers by their values of coordinates, in order of appearance; of one coordinate, or a tuple of several.
+        """Group the numbers by coordinates, in order of appearance.
 
-        Numbers without one of the coordinates have None there.
+        Keys are the values of a single coordinate, or tuples of the values of several; None stands for a missing one.
         """
         found: dict[Any, list[Number]] = {}
         for number in self:
@@ -198,7 +196,7 @@ def items_hash(items: object) -> str:
 
 
 def resampled_sums(parts_NF: np.ndarray, items: str) -> np.ndarray:
-    """The sums of figures over the items of each resample (R × F)."""
+    """The sums of columns over the items of each resample (R × F)."""
     import numpy as np
 
     from isoglot.core.rng import random_stream
@@ -211,7 +209,7 @@ def resampled_sums(parts_NF: np.ndarray, items: str) -> np.ndarray:
 def ratio_number(
     measure: str, parts_N2: np.ndarray, at: Mapping[str, Coordinate], items: str, *, scale: float = 1.0
 ) -> Number:
-    """A ratio of sums over items, with its resamples; 0 where there is nothing to divide by."""
+    """A ratio of sums over items, with its resamples; 0 where the denominator is 0."""
     value = float(_ratios(parts_N2.sum(axis=0, keepdims=True), scale)[0])
     return Number(measure, value, at, tuple(_ratios(resampled_sums(parts_N2, items), scale).tolist()), items)
 
@@ -219,8 +217,7 @@ def ratio_number(
 def _ratios(sums_R2: np.ndarray, scale: float) -> np.ndarray:
     import numpy as np
 
-    found: np.ndarray = scale * sums_R2[:, 0] / np.maximum(sums_R2[:, 1], 1e-12)
-    return found
+    return np.asarray(scale * sums_R2[:, 0] / np.maximum(sums_R2[:, 1], 1e-12))
 
 
 def share_number(measure: str, hits_N: np.ndarray, at: Mapping[str, Coordinate], items: str) -> Number:

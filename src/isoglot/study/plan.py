@@ -12,18 +12,19 @@ import os
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.artifact import read_sealed, write_sealed
-from isoglot.core.config import build_config
 from isoglot.core.errors import IsoglotError
 from isoglot.core.files import writable_folder
 from isoglot.core.progress import SILENT, Progress, duration
 from isoglot.core.table import Column, Table
+from isoglot.study.build import pretrain_config
 from isoglot.study.kinds.text import overlap_with_tests
 from isoglot.study.steps import KINDS, Step, canonical
+from isoglot.text.provenance import COMPRESSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from isoglot.study.study import StepState, Study
 
 _TIMED_STEPS = 3
+_UNTRAINED = 2.0  # seconds that a step with an untrained encoder takes
 _SENTENCE = 120  # bytes of an average sentence
 _BUILTIN_SENTENCE = 45
-_COMPRESSION = 4  # times smaller
-_COMPRESSED = (".xz", ".gz", ".zst", ".bz2")
+_COMPRESSION = 4  # compression ratio of a text
 _PROCESS_GIGABYTES = 0.4  # of Python and torch, on a CPU
 
 
@@ -56,7 +57,18 @@ class PlannedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPlan:
-    """Estimate of a study."""
+    """Estimate of a study.
+
+    Attributes:
+        recipe: Name of the recipe.
+        scale: Name of the scale.
+        device: Device that training was timed on.
+        steps: Every step, inputs first.
+        left_out: What cannot be planned, and why.
+        tokens_per_second: Training speed by arm size, measured on this device.
+        memory_gigabytes: Most memory of a training step, estimated.
+        in_text: Test data found in the training text, one sentence each.
+    """
 
     recipe: str
     scale: str
@@ -64,11 +76,8 @@ class StudyPlan:
     steps: tuple[PlannedStep, ...]
     left_out: tuple[str, ...]
     tokens_per_second: dict[str, float]
-    """Training speed by arm size, measured on this device."""
     memory_gigabytes: float
-    """Most memory of a training step, estimated."""
-    in_text: tuple[str, ...] = field(default=())
-    """Test data found in the training text, one sentence each."""
+    in_text: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -98,7 +107,10 @@ class StudyPlan:
         notes = [
             f"About {duration(self.seconds)} on {self.device}, one step after another.",
             f"At most {self.memory_gigabytes:.1f} GB of {'GPU ' * (self.device != 'cpu')}memory in training.",
-            *(f"Training speed, {name}: {speed:,.0f} tokens a second, measured." for name, speed in self.speeds()),
+            *(
+                f"Training speed, {name}: {speed:,.0f} tokens a second, measured."
+                for name, speed in self.tokens_per_second.items()
+            ),
             *self.in_text,
             *(f"Left out: {reason}." for reason in self.left_out),
         ]
@@ -111,10 +123,6 @@ class StudyPlan:
             Column("disk", unit="MB", format=",.1f"),
         ]
         return Table.from_rows(rows, columns, caption=f"{self.recipe} at scale {self.scale}", footnotes=tuple(notes))
-
-    def speeds(self) -> list[tuple[str, float]]:
-        """Measured training speeds."""
-        return list(self.tokens_per_second.items())
 
 
 def estimate(
@@ -143,20 +151,20 @@ def estimate(
     place = str(choose_device(device))
     study = None if out is None else Study(out, {}, built.steps, built.measurements)
     done = set() if study is None else {*study.steps} - {step.key for step in study.needed()}
-    small = _small(built.scale.tokens)
-    past = _past_seconds(study)
+    factor = _scale_factor(built.scale.tokens)
+    past = {} if study is None else _past_seconds(study)
     speeds: dict[str, float] = {}
-    found, memory = [], 0.0 if place != "cpu" else _PROCESS_GIGABYTES
+    found = []
+    process = memory = _PROCESS_GIGABYTES if place == "cpu" else 0.0
     with progress.task("plan", total=len(built.steps), unit="steps") as task:
         for step in built.steps:
             if step.kind == "pretrain":
                 seconds = _training_seconds(step, speeds, place, timed or training_speed)
-                memory = max(memory, _memory(step) + (_PROCESS_GIGABYTES if place == "cpu" else 0.0))
+                memory = max(memory, process + _memory(step))
             else:
-                seconds = past.get(step.kind, small * KINDS[step.kind].seconds)
-            there = step.key in done
-            size = _megabytes(step, small)
-            found.append(PlannedStep(step.key, step.kind, step.title, there, step.tokens, seconds, size))
+                seconds = past.get(step.kind, factor * KINDS[step.kind].seconds)
+            about = step.key, step.kind, step.title, step.key in done, step.tokens
+            found.append(PlannedStep(*about, seconds, _megabytes(step, factor)))
             task.advance()
     return StudyPlan(
         recipe=built.names[0],
@@ -170,8 +178,8 @@ def estimate(
     )
 
 
-def _small(tokens: int) -> float:
-    """Factor on times and sizes at scale ``hour`` for smaller studies."""
+def _scale_factor(tokens: int) -> float:
+    """Time and size of a step relative to scale ``hour``, from the tokens of an arm; at most 1."""
     return min(1.0, tokens / 1e8 + 0.02)
 
 
@@ -180,11 +188,15 @@ def _small(tokens: int) -> float:
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """Estimated time until a study is done, one step after another."""
+    """Estimated time until a study is done, one step after another.
+
+    Attributes:
+        seconds: The time.
+        untimed: Training steps that are not in it, because the speed of such training is not known yet.
+    """
 
     seconds: float
     untimed: int
-    """Training steps that are not in it, because the speed of such training is not known yet."""
 
     def in_words(self) -> str:
         """The time left in a few words."""
@@ -218,16 +230,10 @@ class StudyStatus:
 
     def table(self) -> Table:
         """A row for each step."""
-        rows = [
-            [
-                one.step.key[:8],
-                one.status,
-                duration(one.seconds) if one.seconds else "",
-                one.step.title,
-                one.error or one.where,
-            ]
-            for one in self.states
-        ]
+        rows = []
+        for one in self.states:
+            time_taken = duration(one.seconds) if one.seconds else ""
+            rows.append([one.step.key[:8], one.status, time_taken, one.step.title, one.error or one.where])
         return Table.from_cells(["step", "status", "time", "what", "where or error"], rows, align="l")
 
     def in_words(self) -> str:
@@ -245,17 +251,17 @@ def study_status(study: Study) -> StudyStatus:
 
 
 def time_left(study: Study) -> TimeLeft:
-    """Estimate the time that the steps take which have to run, from those that ran here and what a plan has timed."""
+    """Estimate the time of the steps that have to run, from steps that ran here and from training speeds of a plan."""
     past, speeds = _past_seconds(study), _past_speeds(study)
-    small = _small(int(study.about.get("tokens") or 1e8))
+    factor = _scale_factor(int(study.about.get("tokens") or 1e8))
     seconds, untimed = 0.0, 0
     for step in study.needed():
         if step.kind != "pretrain":
-            seconds += past.get(step.kind, small * KINDS[step.kind].seconds)
+            seconds += past.get(step.kind, factor * KINDS[step.kind].seconds)
         elif not step.tokens:
-            seconds += 2.0
+            seconds += _UNTRAINED
         else:
-            name = _speed_name(_config(step))
+            name = _speed_name(pretrain_config(step))
             speed = speeds.get(name) or recall(_speed_key(name, "auto"))
             begun, _ = _trained(study, step)
             if speed:
@@ -273,7 +279,7 @@ def _past_speeds(study: Study) -> dict[str, float]:
             record = study.store.record(key)
             tokens, seconds = _trained(study, step) if record is None else (step.tokens, float(record["seconds"]))
             if tokens and seconds:
-                spent.setdefault(_speed_name(_config(step)), []).append((tokens, seconds))
+                spent.setdefault(_speed_name(pretrain_config(step)), []).append((tokens, seconds))
     return {name: sum(t for t, _ in runs) / sum(s for _, s in runs) for name, runs in spent.items()}
 
 
@@ -294,10 +300,8 @@ def _trained(study: Study, step: Step) -> tuple[int, float]:
     return 0, 0.0
 
 
-def _past_seconds(study: Study | None) -> dict[str, float]:
+def _past_seconds(study: Study) -> dict[str, float]:
     """Mean time of the steps of each kind that were run in a study."""
-    if study is None:
-        return {}
     spent: dict[str, list[float]] = {}
     for key, step in study.steps.items():
         record = study.store.record(key)
@@ -309,10 +313,10 @@ def _past_seconds(study: Study | None) -> dict[str, float]:
 def _training_seconds(
     step: Step, speeds: dict[str, float], device: str, timed: Callable[[PretrainConfig, int, str], float]
 ) -> float:
-    """Seconds of a training step, at a speed that is measured once for each size and kept for ``status``."""
+    """Seconds of a training step, at a speed that is measured once for each size and cached for ``status``."""
     if not step.tokens:
-        return 2.0
-    config = _config(step)
+        return _UNTRAINED
+    config = pretrain_config(step)
     name = _speed_name(config)
     if name not in speeds:
         speeds[name] = timed(config, _vocabulary_size(step), device)
@@ -334,10 +338,10 @@ def _speed_key(name: str, device: str) -> dict[str, str]:
 # --- disk and memory ---
 
 
-def _megabytes(step: Step, small: float) -> float:
+def _megabytes(step: Step, factor: float) -> float:
     """Size of what a step writes, estimated from the data."""
     if step.kind == "pretrain":
-        config, size = _config(step), _vocabulary_size(step)
+        config, size = pretrain_config(step), _vocabulary_size(step)
         kept = 10 if step.settings.get("moments") else 0
         return _parameters(config, size, len(_languages(step))) * 4 / 1e6 * (1 + kept)
     if step.kind == "vocabulary":
@@ -346,24 +350,18 @@ def _megabytes(step: Step, small: float) -> float:
         return _text_megabytes(step.steps["text"]) / 2  # a token is two bytes, and four of text
     if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-text"):
         return _text_megabytes(step)
-    return KINDS[step.kind].megabytes * small
+    return KINDS[step.kind].megabytes * factor
 
 
 def _text_megabytes(step: Step) -> float:
     """Size of a text, from that of the files that it is made of, or from its number of sentences."""
     if step.kind == "cut-text":
         files = [Path(file.path) for name, file in step.files.items() if name.startswith("text.")]
-        size = sum(path.stat().st_size * (_COMPRESSION if path.suffix in _COMPRESSED else 1) for path in files)
+        size = sum(path.stat().st_size * (_COMPRESSION if path.suffix in COMPRESSED else 1) for path in files)
         return min(size, int(step.settings.get("bytes") or size)) / 1e6
     if step.kind == "first-sentences":
         return min(_text_megabytes(step.steps["text"]), int(step.settings["sentences"]) * _SENTENCE / 1e6)
     return int(step.settings.get("sentences", 0)) * _BUILTIN_SENTENCE / 1e6
-
-
-def _config(step: Step) -> PretrainConfig:
-    from isoglot.pretrain.config import PretrainConfig
-
-    return build_config(PretrainConfig, values=dict(step.settings["config"]))
 
 
 def _languages(step: Step) -> list[str]:
@@ -388,7 +386,7 @@ def _parameters(config: PretrainConfig, vocabulary_size: int, languages: int) ->
 
 def _memory(step: Step) -> float:
     """Gigabytes of weights, gradients, optimizer state and activations, roughly."""
-    config = _config(step)
+    config = pretrain_config(step)
     size = _vocabulary_size(step)
     shape = _shape(config, size)
     length = config.batch.sequence_length or shape.max_length
@@ -465,7 +463,7 @@ def found_in_text(built: BuiltStudy, *, progress: Progress = SILENT) -> list[str
     ]
 
 
-# --- what was measured on this machine before ---
+# --- cache of what was measured on this machine ---
 
 
 def cache_folder() -> Path:

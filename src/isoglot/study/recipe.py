@@ -63,7 +63,7 @@ class ArmConfig(Config):
     tokens: int | None = Field(None, ge=1)
     """tokens that it reads; None: as the study and the scale say"""
     code_switching: bool = False
-    """whether words are switched by the training dictionary"""
+    """whether its text is code-switched with the training dictionary"""
     recipe: str | None = None
     """the pretraining recipe of this arm; None: that of the study"""
     settings: dict[str, Any] = Field({})
@@ -109,7 +109,7 @@ class StudyRecipe(Config):
     recipe: str | None = None
     """the pretraining recipe; None: the scale's"""
     scale: str | None = None
-    """the scale, unless another is asked for"""
+    """the default scale"""
     pairs: tuple[str, ...] = ()
     """pairs of languages; empty: the first language with every other that there is text of"""
     data: dict[str, Any] | str = Field({})
@@ -172,25 +172,25 @@ class ScaleConfig(Config):
     map_pairs: int = Field(10_000, ge=20)
     """pairs that maps are fitted on, at most"""
     sizes: tuple[int, ...] = Field((50_000, 200_000, 450_000), min_length=1)
-    """sentences a language, where encoders and static vectors are trained on more and more text"""
+    """sentences of each language, where encoders and static vectors are compared by size of the text"""
     short_window: int = Field(20, ge=4)
-    """tokens of the short inputs that are compared with long ones there"""
+    """length of short inputs in tokens, which are compared with long ones there"""
     static: dict[str, dict[str, Any]] = Field({"word2vec": {}, "glove": {}})
     """static vectors that are trained there, with changes to their settings"""
     context_sentences: int = Field(20_000, ge=1)
-    """lines of a language in which words are looked for"""
+    """lines of a language that contexts of words are taken from, at most"""
     contexts: int = Field(20, ge=1)
     """sentences of a word that its vector is averaged over, at most"""
     mean_sentences: int = Field(10_000, ge=1)
-    """lines that the mean of a language is learned from"""
+    """lines that the mean of a language is estimated on"""
     token_sentences: int = Field(200_000, ge=1)
-    """lines in which its tokens are counted, for the set of those that are its own"""
+    """lines in which its tokens are counted, for its token set"""
     alphas: tuple[float, ...] = (-1.0, 1.0, 2.0, 3.0)
     """factors of the shift from language to language"""
     fasttext: dict[str, Any] = Field({})
     """changes to the settings of fastText, which words of encoders are compared with"""
     words: int = Field(50_000, ge=20)
-    """words of a language that translations are looked for among, at most, beside the dictionary's"""
+    """candidate translations of a language, at most, in addition to the dictionary's words"""
     word_sentences: int = Field(500_000, ge=20)
     """lines of text that words are averaged over"""
     map_transfer: dict[str, Any] = Field({})

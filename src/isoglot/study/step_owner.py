@@ -13,7 +13,7 @@ import os
 import platform
 import secrets
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import StorageError
@@ -47,25 +47,22 @@ def owned(folder: Path) -> Iterator[None]:
         StepTakenError: Another process is computing it.
     """
     file = _file(folder)
-    lock = sole_writer(folder)
-    try:
-        lock.__enter__()
-    except StorageError as error:
-        raise _taken(folder) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(sole_writer(folder))
+        except StorageError as error:
+            raise _taken(folder) from error
         token = _claim(folder, file)
         stop = threading.Event()
-        beat = threading.Thread(target=_beat, args=(file, stop), daemon=True)
-        beat.start()
+        heartbeat = threading.Thread(target=_beat, args=(file, stop), daemon=True)
+        heartbeat.start()
         try:
             yield
         finally:
             stop.set()
-            beat.join()
+            heartbeat.join()
             if _read(file).get("token") == token:
                 file.unlink(missing_ok=True)
-    finally:
-        lock.__exit__(None, None, None)
 
 
 def owner_of(folder: Path) -> str | None:
@@ -80,7 +77,7 @@ def owner_of(folder: Path) -> str | None:
 
 
 def _claim(folder: Path, file: Path) -> str:
-    """Write the file of the owner; returns what tells this claim from others."""
+    """Write the owner's file; returns a token that tells this claim from others."""
     token = secrets.token_hex(8)
     about = {"token": token, "machine": this_machine(), "pid": os.getpid(), "where": _where()}
     while True:
@@ -93,7 +90,7 @@ def _claim(folder: Path, file: Path) -> str:
                 raise _taken(folder) from None
             file.unlink(missing_ok=True)
             continue
-        except OSError:  # a disk that is full or cannot be written: the step itself will say so
+        except OSError:  # a disk that is full or not writable: the step itself will fail with that error
             return token
         with os.fdopen(handle, "w", encoding="utf-8") as out, suppress(OSError):
             out.write(json.dumps(about))
@@ -107,7 +104,7 @@ def _beat(file: Path, stop: threading.Event) -> None:
 
 
 def _is_alive(file: Path, about: dict[str, Any]) -> bool:
-    """Whether the owner on another machine is at work; an empty file is one whose writer was killed or is at it."""
+    """Whether the owner on another machine is alive; an empty file is being written, or its writer was killed."""
     return _age(file) < (STALE if about else BEAT)
 
 

@@ -19,17 +19,18 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from isoglot.core.errors import ConfigError, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from isoglot.core.progress import Progress, Say
     from isoglot.study.numbers import Number
 
+T = TypeVar("T")
 CANONICAL_FORM = 1
 KEY_LENGTH = 20
 """Hexadecimal digits of a key."""
@@ -39,18 +40,21 @@ KEY_LENGTH = 20
 
 
 class Kind(NamedTuple):
-    """A kind of step."""
+    """A kind of step.
+
+    Attributes:
+        version: Raised by a change that alters what is computed.
+        function: ``module:function`` that computes a step.
+        seconds: Rough time of a step at scale ``hour``, where none of its kind has run yet.
+        megabytes: Rough size of what it writes at that scale, where it cannot be estimated from the data.
+        on_cpu: Whether it does not use a GPU.
+    """
 
     version: int
-    """Raised by a change that alters what is computed."""
     function: str
-    """``module:function`` that computes a step."""
     seconds: float = 10.0
-    """Rough time of a step at scale ``hour``, where none of its kind has run yet."""
     megabytes: float = 1.0
-    """Rough size of what it writes at that scale, where the plan cannot tell by the data."""
     on_cpu: bool = False
-    """Whether it does not use a GPU."""
 
 
 KINDS = {
@@ -77,14 +81,14 @@ KINDS = {
     "mapped-transfer": Kind(1, "isoglot.study.kinds.transfer:transfer_mapped", seconds=300, megabytes=30),
     "sentence-retrieval": Kind(1, "isoglot.study.kinds.sentences:retrieve", seconds=3),
     "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
-    "emergence": Kind(1, "isoglot.study.kinds.sentences:follow", seconds=20),
+    "emergence": Kind(1, "isoglot.study.kinds.sentences:measure_over_training", seconds=20),
     "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
     "twin-text": Kind(1, "isoglot.study.twin_steps:write_text", seconds=10, on_cpu=True),
     "twin-retrieval": Kind(1, "isoglot.study.twin_steps:retrieve", seconds=10),
 }
 """Every kind of step."""
 RESUMABLE = ("pretrain",)
-"""Kinds of steps that can pause and go on; others begin again."""
+"""Kinds of steps that can pause and resume; others start over."""
 
 
 class Run(Protocol):
@@ -194,9 +198,7 @@ def canonical(value: object) -> str:
     try:
         return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"a setting has no canonical form: {error}", "use plain JSON values", "not-supported"
-        ) from error
+        raise ConfigError(f"a setting has no canonical form: {error}", "use JSON values", "not-supported") from error
 
 
 def _plain(value: object) -> object:
@@ -268,18 +270,27 @@ class Work:
             if dot and first == prefix:
                 yield rest, path
 
-    def cached(self, key: Any, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever is made
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """The object cached under a key, made if there is none."""
         if key not in self.cache:
             self.cache[key] = make()
-        return self.cache[key]
+        return cast("T", self.cache[key])
+
+    def cached_latest(self, group: str, key: Hashable, make: Callable[[], T], *, most: int) -> T:
+        """The object of a group cached under a key, made if there is none; at most the latest are kept."""
+        kept: dict[Hashable, T] = self.cached(group, dict)
+        if key not in kept:
+            while len(kept) >= most:
+                kept.pop(next(iter(kept)))
+            kept[key] = make()
+        return kept[key]
 
 
 class Paused(Exception):  # noqa: N818 - not an error: the work resumes later
     """Raised by a step's function that stopped and can be resumed.
 
     Args:
-        turn: It is another step's turn; otherwise the deadline has come.
+        turn: Whether it paused to let another step run; otherwise the deadline has passed.
     """
 
     def __init__(self, *, turn: bool = False) -> None:

@@ -20,7 +20,7 @@ import platform
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,15 +49,11 @@ _FORM = {"key": str, "kind": str, "settings": dict, "inputs": {...: str}, "paylo
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """An attempt at a step that failed."""
+    """An attempt at a step that failed, a line of ``attempts/KEY.jsonl``."""
 
     started: str
     seconds: float
     error: str
-
-    def line(self) -> str:
-        """As ``attempts/KEY.jsonl`` holds it."""
-        return json.dumps({"started": self.started, "seconds": self.seconds, "error": self.error}, ensure_ascii=False)
 
 
 class Store:
@@ -181,16 +177,13 @@ class Store:
             StepTakenError: Another process is computing it.
         """
         if step.key != step.present_key and not self.is_whole(step.key):
-            raise StorageError(
-                f"step {step.key} was planned by another version of isoglot, which computed something else",
-                "plan it again by isoglot study run, or use that version",
-                "changed",
-                file=self.root,
-            )
+            problem = f"step {step.key} was planned by another version of isoglot, which computed something else"
+            remedy = "plan it again by isoglot study run, or use that version"
+            raise StorageError(problem, remedy, "changed", file=self.root)
         with owned(self.folder(step.key)):
             if self.is_whole(step.key):  # another process was quicker
                 return self.record(step.key) or {}
-            started, clock = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+            started, clock = _now(), time.monotonic()
             try:
                 work = writable_folder(self._work(step.key))
                 shutil.rmtree(work / "payload", ignore_errors=True)
@@ -218,7 +211,7 @@ class Store:
                 raise
             except Exception as error:
                 reason = one_line(str(error)) or type(error).__name__
-                self.add_failure(step.key, started, time.monotonic() - clock, reason)
+                self.add_failure(step.key, reason, started=started, seconds=time.monotonic() - clock)
                 raise
 
     def _inputs(self, step: Step) -> dict[str, Path]:
@@ -226,11 +219,9 @@ class Store:
         for name, one in step.inputs.items():
             if isinstance(one, Step):
                 if not self.is_whole(one.key):
-                    raise StorageError(
-                        f"input {name} of {step.title or step.key} is not there",
-                        "run the study, which makes it",
-                        "not-found",
-                    )
+                    problem = f"input {name} of {step.title or step.key} is not there"
+                    remedy = "run the study, which makes it"
+                    raise StorageError(problem, remedy, "not-found")
                 found[name] = self.folder(one.key)
             else:
                 found[name] = _checked_file(one.path, one.sha256)
@@ -260,44 +251,40 @@ class Store:
         return record
 
     def _put(self, payload: Path, key: str) -> None:
-        """Give a folder the place of a step; one whose heavy files had been removed goes."""
+        """Move a folder to the place of a step, replacing one whose heavy files were removed."""
         try:
-            restore_folder(self.folder(key))  # where names cannot be exchanged, a kill may have left the old one aside
+            restore_folder(self.folder(key))  # a kill may have left the old one aside, where names cannot be exchanged
             put_folder(payload, self.folder(key))
         except OSError as error:
             raise storage_error(error, self.folder(key), doing="write") from error
         shutil.rmtree(payload.parent, ignore_errors=True)
 
-    def add_failure(self, key: str, started: str, seconds: float, reason: str) -> None:
-        """Record an attempt that failed; where the disk is full, that is all that can be said."""
-        attempt = Attempt(started=started, seconds=round(seconds, 3), error=reason)
+    def add_failure(self, key: str, reason: str, *, started: str | None = None, seconds: float = 0.0) -> None:
+        """Record an attempt that failed, which began now unless ``started`` is given; a full disk is ignored."""
+        attempt = Attempt(started=started or _now(), seconds=round(seconds, 3), error=reason)
         with suppress(OSError, StorageError):
             path = writable_folder(self.attempts_folder) / f"{key}.jsonl"
             with path.open("a", encoding="utf-8") as out:
-                out.write(attempt.line() + "\n")
+                out.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
 
-    # --- room ---
+    # --- disk space and copies ---
 
-    def drop(self, step: Step) -> int:
-        """Remove the heavy files of a step; its record and numbers stay. Returns the bytes that were freed."""
+    def drop(self, step: Step) -> None:
+        """Remove the heavy files of a step; its record and numbers stay."""
         with owned(self.folder(step.key)):
             record = self.record(step.key)
             if record is None:
-                return 0
+                return
             gone = sorted({*record["dropped"], *(name for name in record["payload"] if _is_in(name, step.heavy))})
             if gone != record["dropped"]:
-                # The record first: a kill in between leaves files that nobody reads, which go the next time, never a
-                # record of files that are gone.
+                # The record first: a kill in between leaves files that nobody reads, which the next call removes, and
+                # never a record of files that are gone.
                 write_sealed(self.folder(step.key) / RECORD, {**record, "dropped": gone})
-            freed = 0
             for place in self.heavy_files(step):
-                files = [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
-                freed += sum(path.stat().st_size for path in files)
                 if place.is_file():
                     place.unlink()
                 else:
                     shutil.rmtree(place, ignore_errors=True)
-            return freed
 
     def pack(self, step: Step) -> None:
         """Write a packed copy of a step's encoder beside it, if it has one; it opens like any encoder.
@@ -328,10 +315,6 @@ class Store:
                     with owned(self.folder(key)):  # whose lock and owner go when it ends
                         if self.is_whole(key):
                             shutil.rmtree(self._work(key), ignore_errors=True)
-
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.root.rglob("*") if path.is_file())
 
     def merge(self, other: Store, *, keep: Literal["all", "results"] = "all") -> list[str]:
         """Copy steps of another store that are not here, or not whole; returns their keys.
@@ -376,13 +359,16 @@ def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None
         shutil.copyfile(source / NUMBERS, target / NUMBERS)
 
 
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def _is_in(name: str, places: Iterable[str]) -> bool:
     return any(name == place or name.startswith(f"{place}/") for place in places)
 
 
 _CHECKED: dict[tuple[str, int, int], str] = {}
-_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")
-"""Files of an encoder's folder that say nothing about it here: notes, and weights in formats that are not read."""
+_NOT_CONTENT = (".md", ".h5", ".msgpack", ".ot", ".onnx")  # notes, and weights in formats that are not read
 
 
 def source_hash(path: str | Path) -> str:
@@ -409,10 +395,7 @@ def source_hash(path: str | Path) -> str:
 def _checked_file(path: str, sha256: str) -> Path:
     if source_hash(path) != sha256:
         what = "folder" if Path(path).is_dir() else "file"
-        raise StorageError(
-            f"the {what} has changed since the study was planned",
-            "restore it, or plan a new study",
-            "changed",
-            file=path,
-        )
+        problem = f"the {what} has changed since the study was planned"
+        remedy = "restore it, or plan a new study"
+        raise StorageError(problem, remedy, "changed", file=path)
     return Path(path)

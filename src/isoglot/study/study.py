@@ -21,7 +21,7 @@ from isoglot.core.display import Displayed
 from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
 from isoglot.core.files import writable_folder
 from isoglot.core.run import RECORD, sole_writer
-from isoglot.study.build import BuiltStudy, Measurement, StudyOptions
+from isoglot.study.build import BuiltStudy, Measurement
 from isoglot.study.numbers import Numbers
 from isoglot.study.step_owner import StepTakenError
 from isoglot.study.steps import SourceFile, Status, Step, canonical
@@ -37,14 +37,21 @@ _FORM = {"about": dict, "steps": dict, "files": dict, "measurements": [dict], "l
 
 @dataclass(frozen=True)
 class StepState:
-    """Status of a step."""
+    """Status of a step.
+
+    Attributes:
+        step: The step.
+        status: Its status.
+        seconds: Time of its computation, or of the last attempt that failed.
+        error: Reason of the last attempt that failed.
+        where: Where it runs, or its job in a queue.
+    """
 
     step: Step
     status: Status
     seconds: float = 0.0
     error: str = ""
     where: str = ""
-    """Where it runs, or its job in a queue."""
 
 
 class Study(Displayed):
@@ -139,12 +146,9 @@ class Study(Displayed):
         """
         path = Path(out) / INDEX
         if not path.exists():
-            raise StorageError(
-                f"no study in this folder: there is no {INDEX}",
-                "name the --out of isoglot study run",
-                "not-found",
-                file=out,
-            )
+            problem = f"no study in this folder: there is no {INDEX}"
+            remedy = "name the --out of isoglot study run"
+            raise StorageError(problem, remedy, "not-found", file=out)
         found = read_index_file(path, _FORM, version=FORMAT, what="study", remedy="run the study again")
         files = {key: SourceFile(one["path"], one["sha256"]) for key, one in found["files"].items()}
         steps: dict[str, Step] = {}
@@ -163,7 +167,7 @@ class Study(Displayed):
         measurements = [Measurement(steps[one["key"]], one["at"]) for one in found["measurements"]]
         return cls(out, found["about"], list(steps.values()), measurements, found["left_out"])
 
-    # --- where it stands ---
+    # --- status and numbers ---
 
     def needed(self) -> list[Step]:
         """Steps that have to run, inputs first.
@@ -228,9 +232,9 @@ class Study(Displayed):
             raise ConfigError(problem, f"isoglot study status {self.out} lists them", "unknown-name")
         return found[0]
 
-    def counts(self, queued: Mapping[str, str] | None = None) -> Counter[Status]:
+    def counts(self) -> Counter[Status]:
         """Number of steps by status."""
-        return Counter(state.status for state in self.states(queued))
+        return Counter(state.status for state in self.states())
 
     def numbers(self) -> Numbers:
         """All numbers so far, with the coordinates of the study."""
@@ -266,7 +270,7 @@ class Study(Displayed):
 
 @contextmanager
 def _patient_writer(path: Path, seconds: float = 20.0) -> Iterator[None]:
-    """Be the only writer of a file; several commands may start on one study at the same moment, so wait for others."""
+    """Lock a file, waiting for other commands that start on the same study at the same moment."""
     end = time.monotonic() + seconds
     with ExitStack() as stack:
         while True:
@@ -315,7 +319,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
     """
     for number, one in enumerate(studies):
         for other in studies[:number]:
-            _check_fit(other, one)
+            _check_compatible(other, one)
     steps = {key: step for study in studies for key, step in study.steps.items()}
     measurements = {one.place: one for study in studies for one in study.measurements}
     about = {
@@ -329,7 +333,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
     return Study(out, about, list(steps.values()), list(measurements.values()), left_out)
 
 
-def _check_fit(one: Study, other: Study) -> None:
+def _check_compatible(one: Study, other: Study) -> None:
     """Refuse two studies whose numbers would be averaged or compared although they were made differently."""
     where = f"{one.out} and {other.out}" if one.out != other.out else f"the study in {one.out} and this one"
     remedy = "name another --out, or give both the same settings"
@@ -338,7 +342,7 @@ def _check_fit(one: Study, other: Study) -> None:
         for name in ("scale", "tokens", "model", *(("settings",) if both_say else ())):
             ours, theirs = (study.about.get(name) or None for study in (one, other))
             if ours != theirs:
-                problem = f"{where} do not fit: {name} is {_said(ours)} in the one and {_said(theirs)} in the other"
+                problem = f"{where} do not fit: {name} is {_words(ours)} in the one and {_words(theirs)} in the other"
                 raise ConfigError(problem, remedy, "other-settings")
     elif one.out == other.out:
         problem = f"{one.out} holds a study of {one.about.get('recipe')}, not of {other.about.get('recipe')}"
@@ -365,7 +369,7 @@ def _trained_arms(study: Study) -> dict[tuple[str, str, str], tuple[int, str]]:
     return found
 
 
-def _said(value: object) -> str:
+def _words(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "not set")
@@ -401,6 +405,3 @@ def _step_facts(step: Step) -> dict[str, Any]:
         "heavy": list(step.heavy),
         "tokens": step.tokens,
     }
-
-
-__all__ = ["Study", "StudyOptions"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.errors import check_name
 from isoglot.study.build import Inputs, Measurement, StudyBuilder
-from isoglot.study.demo.twin_pairs import TwinLanguage, TwinProbe, held_out, pair_documents, paired
+from isoglot.study.demo.twin_pairs import LayerScores, TwinLanguage, held_out, pair_documents, paired, twin_precision
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
@@ -17,7 +17,7 @@ from isoglot.study.recipe import ArmConfig, TwinConfig
 from isoglot.study.steps import Step, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 
 EVERY = 250
@@ -68,12 +68,6 @@ class TwinBuilder(StudyBuilder):
         self.twin = {"order": twin.order, "anchors": twin.anchors}
         self.topics = {} if domain is None else {"domain": domain}
 
-    def trained(self, name: str, arm: ArmConfig, at: Mapping[str, Coordinate]) -> Iterator[Measurement]:
-        """The encoder of an arm, then its shards."""
-        yield Measurement(self.encoder(name, arm, self.seed), at)
-        for code, shards in self.shards(arm).items():
-            yield Measurement(shards, {**at, "language": code})
-
     def retrieval(self, encoder: Step, inputs: Inputs, **settings: object) -> Step:
         """The retrieval of twins over training."""
         common = {"seed": self.seed, "count": self.scale.pairs, "tokens_per_step": self.tokens_per_step(encoder)}
@@ -85,17 +79,17 @@ class TwinBuilder(StudyBuilder):
         masking = {"masking": {"random_from": "language"}}
         arm = ArmConfig(vocabulary=cell.vocabulary_mode, plan=cell.plan(depth), settings=masking)
         at: dict[str, Coordinate] = {"arm": cell.name, **cell.levels, "seed": self.seed}
-        yield from self.trained(cell.name, arm, at)
+        yield from self.encoder_and_shards(cell.name, arm, at, self.seed)
         encoder, untrained = (self.encoder(cell.name, arm, self.seed, trained=one) for one in (True, False))
         yield Measurement(self.retrieval(encoder, {"untrained": untrained}), at)
 
     def arm_steps(self, name: str, arm: ArmConfig) -> Iterator[Measurement]:
         """Measurements of an arm, which is trained in turn with the others."""
         at: dict[str, Coordinate] = {"arm": name, "pair": self.study_pair, "seed": self.seed}
-        encoder, *others = self.trained(name, arm, at)
+        encoder, *shards = self.encoder_and_shards(name, arm, at, self.seed)
         in_turn = replace(encoder.step, execution={**encoder.step.execution, "slice": SLICE})
-        yield from (Measurement(in_turn, at), *others)
-        inputs: Inputs = {name: one for name, one in in_turn.inputs.items() if name.startswith(("voc", "shards."))}
+        yield from (Measurement(in_turn, at), *shards)
+        inputs: Inputs = {name: one for name, one in in_turn.inputs.items() if not name.startswith("dictionary.")}
         yield Measurement(self.retrieval(in_turn, inputs, languages=list(self.languages)), at)
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
@@ -143,9 +137,11 @@ def retrieve(work: Work) -> list[Number]:
     codes = work.settings.get("languages")
     if codes is None:
         choose, test = cell_pairs(language, seed, count)
-        probes = {TEST_P1: TwinProbe(CODES, test), DEV_P1: TwinProbe(CODES, choose)}
+        tests = {TEST_P1: test, DEV_P1: choose}
     else:
-        probes = {MOMENT_P1: TwinProbe((codes[0], codes[1]), paired(held_out(count, seed), language))}
+        tests = {MOMENT_P1: paired(held_out(count, seed), language)}
+    one, other = codes or CODES
+    found: dict[str, list[Number]] = {measure: [] for measure in tests}
     moments = sorted((work.inputs["encoder"] / MOMENTS).iterdir())
     encoders = {int(folder.name): folder for folder in moments}
     if "untrained" in work.inputs:
@@ -153,38 +149,28 @@ def retrieve(work: Work) -> list[Number]:
     with work.progress.task("twins", total=len(encoders), unit="moments") as task:
         for step, folder in encoders.items():
             encoder = load_encoder(folder, device=work.device)
-            for probe in probes.values():
-                probe(encoder, step)
+            tokens = step * work.settings["tokens_per_step"]
+            for measure, pairs in tests.items():
+                raw, centered = twin_precision(encoder, (one, other), pairs)
+                found[measure] += [Number(measure, p1, {"layer": n, "tokens": tokens}) for n, p1 in enumerate(centered)]
             task.advance()
-    found = [
-        Number(measure, value, {"layer": layer, "tokens": step * work.settings["tokens_per_step"]})
-        for measure, probe in probes.items()
-        for step, values in probe.moments.items()
-        for layer, value in enumerate(values)
-    ]
-    return found if codes is None else found + _at_the_end(work, probes[MOMENT_P1])
+    numbers = [number for some in found.values() for number in some]
+    return numbers if codes is None else [*numbers, *_at_the_end(work, one, other, raw, centered)]
 
 
-def _at_the_end(work: Work, probe: TwinProbe) -> list[Number]:
+def _at_the_end(work: Work, one: str, other: str, raw: LayerScores, centered: LayerScores) -> Iterator[Number]:
     """Scores of the trained encoder, and the number of ids that both languages have and use."""
     from isoglot.vocab import Shards, Vocabulary
 
     vocabulary = Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY)
     counts = [Shards.open(path / SHARDS).counts(len(vocabulary)) for _, path in work.named("shards")]
-    anchors = sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(*probe.codes))
-    raw, centered = probe.last
-    return [
-        Number("used_anchors", anchors),
-        *(
-            Number(measure, value, {"layer": layer, "depth": len(values) - 1})
-            for measure, values in ((RAW_P1, raw), (TEST_P1, centered))
-            for layer, value in enumerate(values)
-        ),
-    ]
+    anchors = sum(bool(counts[0][index] and counts[1][index]) for index in vocabulary.anchors(one, other))
+    yield Number("used_anchors", anchors)
+    for measure, values in ((RAW_P1, raw), (TEST_P1, centered)):
+        for layer, value in enumerate(values):
+            yield Number(measure, value, {"layer": layer, "depth": len(values) - 1})
 
 
 def _language(work: Work) -> TwinLanguage:
-    settings = work.settings
-    return TwinLanguage(
-        order=settings.get("order", "same"), anchors=settings.get("anchors", 0.0), seed=settings["seed"]
-    )
+    asked = work.settings
+    return TwinLanguage(order=asked.get("order", "same"), anchors=asked.get("anchors", 0.0), seed=asked["seed"])

@@ -113,7 +113,7 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True)
 class Pool:
-    """Residuals over seeds of all arms at one place, and their degrees of freedom."""
+    """Residuals over seeds, pooled over the arms at the same other coordinates, and their degrees of freedom."""
 
     residuals: np.ndarray
     freedom: int
@@ -156,11 +156,9 @@ class Index:
         """
         if cell in self.ambiguous:
             one, other = (f"{number.value:g} {dict(number.at)}" for number in self.ambiguous[cell])
-            raise InputError(
-                f"two numbers for {in_words(cell)}: {one} and {other}",
-                "add the coordinate that tells them apart, or keep one",
-                "duplicate",
-            )
+            problem = f"two numbers for {in_words(cell)}: {one} and {other}"
+            remedy = "add the coordinate that tells them apart, or keep one"
+            raise InputError(problem, remedy, "duplicate")
         if cell not in self.replicated:
             numbers = [self.cells[cell][seed] for seed in sorted(self.cells[cell])]
             self.replicated[cell] = _replicates(numbers, self.pools.get(_pool_of(numbers[0])), self.replicates)
@@ -219,8 +217,7 @@ class Evidence:
     def mean(self, measure: str, over: Mapping[str, Iterable[Coordinate]], **at: Coordinate | None) -> np.ndarray:
         """The average of cells over the given values of a coordinate."""
         ((name, values),) = over.items()
-        found: np.ndarray = average([self.value(measure, **at, **{name: value}) for value in values])
-        return found
+        return average([self.value(measure, **at, **{name: value}) for value in values])
 
     def has(self, measure: str, **at: Coordinate | None) -> bool:
         """Whether a cell is there."""
@@ -320,7 +317,7 @@ class Evidence:
         return not all(number.draws for number in self._trained())
 
     def check_draws(self) -> None:
-        """Refuse draws that cannot be paired.
+        """Refuse bootstrap draws that cannot be paired.
 
         Raises:
             InputError: Numbers that were read have different counts of draws.
@@ -329,11 +326,9 @@ class Evidence:
         found = {len(number.draws): number for number in numbers if number.draws}
         if len(found) > 1:
             listed = " and ".join(f"{count} of {in_words(_cell_of(found[count], UNREAD))}" for count in sorted(found))
-            raise InputError(
-                f"different counts of bootstrap draws: {listed}",
-                "measure all with the same number of draws, so that they can be paired",
-                "row-count",
-            )
+            problem = f"different counts of bootstrap draws: {listed}"
+            remedy = "measure all with the same number of draws, so that they can be paired"
+            raise InputError(problem, remedy, "row-count")
 
     @property
     def different_items(self) -> list[str]:
@@ -378,8 +373,7 @@ class Evidence:
 
 def average(cells: Sequence[np.ndarray]) -> np.ndarray:
     """The average of several cells."""
-    found: np.ndarray = np.mean(cells, axis=0)
-    return found
+    return np.asarray(np.mean(cells, axis=0))
 
 
 def _cell_of(number: Number, unread: frozenset[str]) -> Cell:

@@ -235,15 +235,13 @@ def _scores(e: Evidence, measure: str, size: int, systems: Mapping[str, Mapping[
 def _harm(e: Evidence, measure: str, size: int) -> np.ndarray:
     """The encoder's score with the full window minus that with the short one."""
     scores = _scores(e, measure, size, _ends_of_window(e, measure))
-    harm: np.ndarray = scores["full"] - scores["short"]
-    return harm
+    return np.asarray(scores["full"] - scores["short"])
 
 
 def _headroom(e: Evidence, measure: str, systems: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Best system with much data minus the untrained encoder, with the margin at stake, as options of a part."""
-    scale: dict[str, Any] = (
-        {"digits": 1, "margin": MARGIN} if measure == "nli" else {"digits": 3, "margin": MARGIN / 100}
-    )
+    points = measure == "nli"
+    scale: dict[str, Any] = {"digits": 1 if points else 3, "margin": MARGIN if points else MARGIN / 100}
     scores = _by_language(e, measure, _sizes(e, measure, systems)[-1], systems)
     at = {"system": "encoder", "variant": "untrained"}
     floors = [one for one in next(iter(scores.values())) if e.has(measure, language=one, **at)]
@@ -298,5 +296,4 @@ def _best_is_last(e: Evidence, pair: tuple[str, str], cells: list[tuple[int, flo
     scores = np.stack([e.value("bleu1", layer=layer, alpha=alpha, **at) for layer, alpha in cells])
     depth = e.depth("bleu1", sorted({layer for layer, _ in cells}), **at, alpha=cells[0][1])
     last = np.array([layer / depth >= LATE - 1e-9 for layer, _ in cells])
-    found: np.ndarray = last[scores.argmax(axis=0)].astype(float)
-    return found
+    return np.asarray(last[scores.argmax(axis=0)], float)

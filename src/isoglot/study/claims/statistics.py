@@ -190,8 +190,7 @@ def decide(parts: Sequence[PartResult], corrected_p: float) -> Outcome:
 
 
 def _scaled(values: np.ndarray, scale: str) -> np.ndarray:
-    found: np.ndarray = np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12)) if scale == "fisher" else values
-    return found
+    return np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12)) if scale == "fisher" else values
 
 
 def deviation(values: np.ndarray) -> float:

@@ -82,10 +82,8 @@ class Verdict:
     def note(self) -> str:
         """Languages, seeds and notes in one line."""
         few, many = self.seeds
-        seeds = f"{few} to {many}" if few < many else str(few)
-        found = [", ".join(self.languages)] if self.languages else []
-        found += [f"{seeds} {'seed' if many == 1 else 'seeds'}"] if many else []
-        return "; ".join([*found, *self.notes])
+        seeds = f"{few} to {many} seeds" if few < many else f"{many} {'seed' if many == 1 else 'seeds'}"
+        return "; ".join(filter(None, [", ".join(self.languages), seeds if many else "", *self.notes]))
 
     def as_json(self) -> dict[str, Any]:
         """The same for JSON."""
@@ -134,7 +132,7 @@ def verify(numbers: Iterable[Number], paper: str = "wu2020", *, about: str = "")
     Args:
         numbers: The numbers of a study. See :mod:`isoglot.study.claims` for the measures and coordinates that are read.
         paper: ``wu2020`` or ``liu2020``.
-        about: Budget and data, to stand beside every verdict.
+        about: Budget and data, shown with every verdict.
 
     Raises:
         ConfigError: There is no such paper.
@@ -330,11 +328,9 @@ def against(file: Mapping[str, Any], numbers: Iterable[Number], verdicts: Sequen
         InputError: The file is of another format.
     """
     if file.get("version") != VERSION:
-        raise InputError(
-            f"expected numbers of format {file.get('version')!r}",
-            f"write them again, in format {VERSION}",
-            "unknown-format",
-        )
+        problem = f"expected numbers of format {file.get('version')!r}"
+        remedy = f"write them again, in format {VERSION}"
+        raise InputError(problem, remedy, "unknown-format")
     index = Index(numbers, apart=True)
     wanted = max(1, len(file["numbers"]))
     quantile = t_quantile(1 - (1 - LEVEL) / 2 / wanted, inf)

@@ -43,7 +43,7 @@ ARMS = {
     "sep-emb+l1-3": "Sep Emb + L1-3",
     "sep-emb+l1-6": "Sep Emb + L1-6",
 }
-"""Arms of Table 1. Beside them: ``default-cut``, Default with the other language cut to the size of Wiki-CC's."""
+"""Arms of Table 1; there is also ``default-cut``, Default with the other language cut to the size of Wiki-CC's."""
 ROLES = {"near": ("de", "fr"), "middle": ("ru",), "distant": ("zh",)}
 """Languages by their distance to English."""
 
@@ -105,8 +105,7 @@ def _extra_anchors(e: Evidence) -> Iterator[Part]:
     def gain(task: str, role: str) -> np.ndarray:
         there = _role(e, role, _languages(e, task, *reversed(arms)), task)
         extra, default = (_mean(e, task, arm, there) for arm in arms)
-        found: np.ndarray = extra - default
-        return found
+        return np.asarray(extra - default)
 
     gains = [gain("ner", "distant"), gain("nli", "distant"), gain("nli", "near")]
     for task in ("nli", "parsing"):
@@ -310,8 +309,7 @@ def slope(places: Sequence[float], curve: Sequence[np.ndarray]) -> np.ndarray:
     array([2.])
     """
     centered = np.asarray(places, float) - np.mean(places)
-    found: np.ndarray = (centered[:, None] * np.stack(curve)).sum(axis=0) / (centered**2).sum()
-    return found
+    return np.asarray((centered[:, None] * np.stack(curve)).sum(axis=0) / (centered**2).sum())
 
 
 def pearson(one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> np.ndarray:
@@ -326,8 +324,7 @@ def pearson(one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> np.ndarra
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """The quotient, 0 where the denominator is."""
-    found: np.ndarray = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
-    return found
+    return np.asarray(np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0))
 
 
 # --- tasks ---
@@ -411,19 +408,15 @@ def _gap(
 ) -> np.ndarray:
     """The difference of two arms, averaged over layers and languages."""
     higher, lower = (average(_curve(e, measure, grid, there, **at)) for at in (one, other))
-    gap: np.ndarray = higher - lower
-    return gap
+    return np.asarray(higher - lower)
 
 
 def _lead(e: Evidence, curve: Sequence[np.ndarray], chosen: Sequence[bool]) -> np.ndarray:
     """The highest of the chosen layers minus the highest of the others."""
-    ours, others = (
-        [values for values, one in zip(curve, chosen, strict=True) if one is side] for side in (True, False)
-    )
+    ours, others = ([some for some, one in zip(curve, chosen, strict=True) if one is side] for side in (True, False))
     if not (ours and others):
         e.absent("layers of more relative depths")
-    found: np.ndarray = np.max(ours, axis=0) - np.max(others, axis=0)
-    return found
+    return np.asarray(np.max(ours, axis=0) - np.max(others, axis=0))
 
 
 def _found(name: str, values: np.ndarray, reference: np.ndarray, *, above: float = 0.0, scale: Any = "plain") -> Part:  # noqa: ANN401

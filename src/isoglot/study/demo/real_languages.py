@@ -1,4 +1,4 @@
-"""A look at the bundled encoder: English sentences shifted into other languages, and translations found."""
+"""Demo of the bundled encoder: English sentences shifted into other languages, and sentence retrieval."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ SENTENCES = (
 """English sentences that are shifted."""
 ALPHA = 2.5
 TESTED = 150
-"""Built-in sentences whose translations are looked for."""
+"""Number of built-in sentences for sentence retrieval."""
 
 
 @dataclass(frozen=True)
 class RealLanguages:
     """Shifted sentences and retrieval scores of an encoder.
 
-    Args:
-        shifted: The sentences with a vector added, by the language they are shifted to.
-        found: P@1 of built-in sentences with English, as they are and with each language's mean removed.
-        tested: How many sentences that was.
+    Attributes:
+        shifted: Sentences decoded after a shift, by the language they are shifted to.
+        found: P@1 of sentence retrieval between English and each language, raw and with means removed.
+        tested: Number of sentences of the retrieval.
     """
 
     shifted: Mapping[str, Translation]

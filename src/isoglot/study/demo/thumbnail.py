@@ -71,28 +71,40 @@ class ThumbnailConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """Retrieval scores at one moment of training."""
+    """Retrieval scores at one moment of training.
+
+    Attributes:
+        tokens: Tokens of text the encoder had seen.
+        centered: P@1 of each layer from 0, with each language's mean removed, estimated on other sentences than the
+            query's.
+    """
 
     tokens: int
-    """Tokens of text the encoder had seen."""
     centered: tuple[float, ...]
-    """P@1 of each layer from 0, with each language's mean removed, estimated on other sentences than the query's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmResult:
-    """Result of one arm."""
+    """Result of one arm.
+
+    Attributes:
+        name: Name of the arm.
+        raw: P@1 of each layer at the end, from English to the twin, by cosine.
+        centered: The same with each language's mean removed, as Liu et al. (2020) do.
+        perplexity: Perplexity on development text, by language.
+        steps: Training steps.
+        tokens: Tokens of text that were read.
+        anchors: Subwords that occur in the text of both languages.
+        moments: Scores over training.
+    """
 
     name: str
     raw: tuple[float, ...]
-    """P@1 of each layer at the end, from English to the twin, by cosine."""
     centered: tuple[float, ...]
-    """The same with each language's mean removed, which is the second paper's way to make languages meet."""
     perplexity: dict[str, float]
     steps: int
     tokens: int
     anchors: int
-    """Pieces that both languages have and use."""
     moments: tuple[Moment, ...]
 
     @property
@@ -173,18 +185,21 @@ def _result(study: Study, name: str) -> ArmResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ThumbnailSize:
-    """Size of the study on this machine, chosen once at the start."""
+    """Size of the study on this machine, chosen once at the start.
+
+    Attributes:
+        tokens: Tokens of text that each encoder reads.
+        steps: Training steps of each encoder.
+        threads: Threads that torch computes with.
+        full: Whether these are the tokens that were asked for, not fewer for a slow machine.
+        tokens_per_second: Training speed, measured where it decided; else None.
+    """
 
     tokens: int
-    """Tokens of text that each encoder reads."""
     steps: int
-    """Training steps of each encoder."""
     threads: int
-    """Threads that torch computes with."""
     full: bool
-    """Whether these are the tokens that were asked for, not fewer for a slow machine."""
     tokens_per_second: float | None = None
-    """Training speed, measured where it decided; else None."""
 
     def in_words(self) -> str:
         """The size in a sentence."""
@@ -229,10 +244,9 @@ def choose_size(config: ThumbnailConfig, *, device: str = "auto") -> ThumbnailSi
         seconds = len(config.arms) * FULL_TOKENS / speed
         part = next((n for n in (1, 2, 4) if seconds / n <= MOST_SECONDS), 8)
         steps = math.ceil(FULL_TOKENS / part / in_step)
-    full = budget is not None or steps * in_step >= FULL_TOKENS
-    return ThumbnailSize(
-        tokens=steps * in_step, steps=steps, threads=threads, full=full, tokens_per_second=round(speed, 1)
-    )
+    tokens, speed = steps * in_step, round(speed, 1)
+    full = budget is not None or tokens >= FULL_TOKENS
+    return ThumbnailSize(tokens=tokens, steps=steps, threads=threads, full=full, tokens_per_second=speed)
 
 
 @contextmanager
@@ -246,6 +260,3 @@ def _threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-# --- an arm ---

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 WordOrder = Literal["same", "verb-last", "mirrored"]
 """``same``: English word order; ``verb-last``: verbs after what depends on them; ``mirrored``: the last word first."""
 _ORDERS: dict[str, Order] = {"verb-last": "verb-last", "mirrored": "reversed"}
+_CENTERS: tuple[Center, Center] = ("none", "mean")
 
 Pairs = tuple[list[str], list[str]]
 """Sentences of the first language, and their translations into the second."""
+LayerScores = tuple[float, ...]
+"""P@1 of each layer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,40 +115,13 @@ def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
 # --- the test ---
 
 
-class TwinProbe:
-    """Retrieves the twin of every held-out sentence, in every layer.
+def twin_precision(encoder: EncoderLike, codes: tuple[str, str], pairs: Pairs) -> tuple[LayerScores, LayerScores]:
+    """P@1 of each layer in finding the twin of every sentence, raw and with each language's mean removed."""
+    from isoglot.represent import extract
 
-    Args:
-        codes: The two languages.
-        pairs: Sentences of the first, and their twins.
-
-    Attributes:
-        moments: P@1 of each layer, means removed, by step.
-        last: The latest P@1 of each layer, raw and with means removed.
-    """
-
-    def __init__(self, codes: tuple[str, str], pairs: Pairs) -> None:
-        self.codes = codes
-        self.sentences = pairs
-        self.moments: dict[int, tuple[float, ...]] = {}
-        self.last: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-
-    def __call__(self, encoder: EncoderLike, step: int) -> dict[str, float]:
-        """Measure P@1 in every layer and keep it."""
-        from isoglot.represent import extract
-
-        one, other = (
-            extract(encoder, sentences, language=code)
-            for sentences, code in zip(self.sentences, self.codes, strict=True)
-        )
-        raw, centered = [], []
-        for layer in one.layers:
-            X, Y = one[layer], other[layer]
-            raw.append(_precision(X, Y, "none"))
-            centered.append(_precision(X, Y, "mean"))
-        self.last = tuple(raw), tuple(centered)
-        self.moments[step] = tuple(centered)
-        return {f"centered P@1, layer {layer}": value for layer, value in enumerate(centered)}
+    one, other = (extract(encoder, side, language=code) for side, code in zip(pairs, codes, strict=True))
+    raw, centered = (tuple(_precision(one[layer], other[layer], center) for layer in one.layers) for center in _CENTERS)
+    return raw, centered
 
 
 def _precision(X: np.ndarray, Y: np.ndarray, center: Center) -> float:

@@ -54,11 +54,11 @@ class RunOptions:
     """Options for running the steps of a study.
 
     Attributes:
-        device: ``auto``, ``cpu``, ``cuda`` …; auto takes every GPU there is.
-        workers: Processes; None: one per GPU, or per group of ``gpus``, or one on a CPU.
-        gpus: GPUs of a training step, for each of which ``torchrun`` starts a process; on a CPU, processes. Other
-            steps take one.
-        attempts: How often a step is tried.
+        device: ``auto``, ``cpu``, ``cuda`` …; auto uses every GPU.
+        workers: Worker processes; None: one per GPU, or per group of ``gpus``, or one on a CPU.
+        gpus: GPUs of a training step, with a ``torchrun`` process each (on a CPU: number of processes). Other steps use
+            one.
+        attempts: The most attempts at a step.
         keep: What stays on disk.
         stop_after: Seconds after which the run ends cleanly; None: when all is done.
         cluster: For engines of clusters.
@@ -78,16 +78,22 @@ DEFAULTS = RunOptions()
 
 @dataclass
 class RunResult:
-    """Result of running an engine."""
+    """Result of running an engine.
+
+    Attributes:
+        done: Keys of the steps that are done.
+        failed: Reasons of the steps that were given up, by key.
+        paused: Steps that can be resumed where they stopped.
+        stopped: Whether time was up before all was done.
+        jobs: Jobs of steps that were left to a cluster, by key.
+        seconds: Time that the run took.
+    """
 
     done: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     paused: list[str] = field(default_factory=list)
-    """Steps that can be resumed where they stopped."""
     stopped: bool = False
-    """Whether time was up before all was done."""
     jobs: dict[str, str] = field(default_factory=dict)
-    """Jobs of steps that were left to a cluster, by key."""
     seconds: float = 0.0
 
     def in_words(self) -> str:
@@ -104,7 +110,7 @@ class RunResult:
 
 
 class StepQueue:
-    """The steps of a run that wait for their inputs, what became of the others, and the time left.
+    """The steps of a run that wait for their inputs, the results of the others, and the time left.
 
     Args:
         study: The study.
@@ -132,7 +138,7 @@ class StepQueue:
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic() - 5)
 
     def done(self, key: str) -> None:
-        """Take a step from the queue that is done, and remove what it was the last to read."""
+        """Remove a step that is done from the queue, and heavy files that no other step has to read."""
         self.waiting.pop(key, None)
         self.finished.add(key)
         self.result.done.append(key)
@@ -141,7 +147,7 @@ class StepQueue:
             self.study.drop_unneeded(self.finished, packed=self.options.keep == "packed")
 
     def failed(self, key: str, reason: str, *, final: bool = False) -> None:
-        """Count an attempt that failed; after the last one, or a final one, the step is given up."""
+        """Count an attempt that failed; after the last one, or if it is ``final``, the step is given up."""
         self.failures[key] += self.options.attempts if final else 1
         again = self.failures[key] < self.options.attempts
         if not again:
@@ -150,7 +156,7 @@ class StepQueue:
 
 
 def check_engine(engine: EngineName, options: RunOptions) -> None:
-    """Refuse what an engine cannot do here, before anything is written.
+    """Refuse options that an engine does not support, and engines that cannot run here, before anything is written.
 
     Raises:
         ConfigError: An option is not for this engine, or it is not on this machine.
@@ -169,17 +175,11 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
     }
     for name, (given, engines) in theirs.items():
         if given and engine not in engines:
-            raise ConfigError(
-                f"the engine {engine} does not take {name}",
-                f"leave it out, or use --engine {engines[0]}",
-                "conflicting-options",
-            )
+            problem = f"the engine {engine} does not take {name}"
+            remedy = f"leave it out, or use --engine {engines[0]}"
+            raise ConfigError(problem, remedy, "conflicting-options")
     if engine == "slurm" and shutil.which("sbatch") is None:
-        raise ConfigError(
-            "there is no sbatch on this machine",
-            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            "engine",
-        )
+        raise no_slurm("sbatch")
     if engine == "ray":
         from isoglot.core.optional import import_part
 
@@ -188,6 +188,12 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
         from isoglot.core.devices import choose_device
 
         choose_device(options.device)
+
+
+def no_slurm(program: str) -> ConfigError:
+    """The error for a program of SLURM that is not installed."""
+    remedy = "run it where jobs of the SLURM cluster are submitted, or use --engine local"
+    return ConfigError(f"there is no {program} on this machine", remedy, "engine")
 
 
 def run_study(
@@ -225,7 +231,7 @@ def run_study(
 
 
 def child_environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a process to start: ours without the traces of ``torchrun``, and who its parent is."""
+    """The environment of a child process: ours without the variables of ``torchrun``, and the parent's process id."""
     kept = {name: value for name, value in os.environ.items() if name not in _TORCHRUN}
     return {**kept, **(changes or {}), PARENT: str(os.getpid())}
 

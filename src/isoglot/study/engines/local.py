@@ -1,7 +1,7 @@
 """The local engine: one worker process per GPU, or per group of CPU cores.
 
-Beside GPUs there is one more worker, for steps that need none: it prepares the text of the next arm while this one
-is trained.
+With GPUs there is one more worker, for steps that need none: it prepares the text of the next arm while this one is
+trained.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from isoglot.core.errors import ConfigError, StorageError
@@ -31,10 +30,8 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 _WAIT = 1.0
-_PATIENCE = 30.0
-"""Seconds that a step which can pause has for it when the run is to end."""
-_VISIBLE = 60.0
-"""Seconds after which a shared disk shows what another node wrote."""
+_PATIENCE = 30.0  # seconds that a resumable step has to write a checkpoint when the run stops
+_VISIBLE = 60.0  # seconds after which a shared disk shows what another node wrote
 
 
 def run_local(
@@ -62,12 +59,7 @@ def run_local(
 
 
 def run_step(
-    study: Study,
-    step: Step,
-    options: RunOptions = DEFAULTS,
-    *,
-    progress: Progress = SILENT,
-    say: Say = say_nothing,
+    study: Study, step: Step, options: RunOptions = DEFAULTS, *, progress: Progress = SILENT, say: Say = say_nothing
 ) -> RunResult:
     """Run one step whose inputs are there, as a job of a cluster does; wait if another process is computing it.
 
@@ -86,7 +78,7 @@ def run_step(
         study.drop_unneeded((key for key in study.steps if key not in needed), packed=options.keep == "packed")
     if interrupt is not None and not (result.paused or result.done):
         reason = f"ended by a signal (a time limit, preemption); steps of kind {step.kind} cannot be resumed"
-        study.store.add_failure(step.key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
+        study.store.add_failure(step.key, reason)
         raise interrupt
     return result
 
@@ -94,7 +86,7 @@ def run_step(
 def _run(
     study: Study, steps: Sequence[Step], options: RunOptions, progress: Progress, say: Say
 ) -> tuple[RunResult, BaseException | None]:
-    """Run steps; returns what came of them, and the interrupt that ended the run early, if one did."""
+    """Run steps; returns the result, and the interrupt that ended the run early, if any."""
     with progress.task("study", total=len(steps), unit="steps") as task:
         engine = _Engine(study, options, steps, task, say)
         try:
@@ -116,11 +108,9 @@ def _wait_for_inputs(study: Study, step: Step) -> None:
     end = time.monotonic() + (_VISIBLE if "SLURM_JOB_ID" in os.environ else 0)
     while missing := [one for one in step.steps.values() if not study.store.is_whole(one.key)]:
         if time.monotonic() >= end:
-            raise StorageError(
-                f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there",
-                f"isoglot study step {study.out} {missing[0].key}",
-                "not-found",
-            )
+            problem = f"{missing[0].title or missing[0].key}, which {step.title or step.key} needs, is not there"
+            remedy = f"isoglot study step {study.out} {missing[0].key}"
+            raise StorageError(problem, remedy, "not-found")
         time.sleep(_WAIT)
         with suppress(OSError):
             list(study.store.steps.iterdir())  # makes a network disk look again
@@ -151,7 +141,7 @@ class _Worker:
     def output(self) -> IO[bytes]:
         return cast("IO[bytes]", self.process.stdout)
 
-    def give(self, key: str, seconds: float | None, processes: int) -> None:
+    def assign(self, key: str, seconds: float | None, processes: int) -> None:
         self.key, self.started = key, time.monotonic()
         line = json.dumps({"key": key, "seconds": seconds, "processes": processes}) + "\n"
         with suppress(BrokenPipeError):
@@ -194,9 +184,9 @@ class _Engine(StepQueue):
             if self.end_by is None and self.deadline is not None and time.monotonic() >= self.deadline:
                 self.stop()
             if self.end_by is None:
-                self._give()
+                self._assign()
                 if not self._busy() and not any(key in self.retry_at for key in self.waiting):
-                    return  # what is left waits for a step that failed
+                    return  # the remaining steps need one that failed
             elif not self._pausing() or time.monotonic() >= self.end_by:
                 return
             for key, _ in self.selector.select(timeout=_WAIT):
@@ -206,7 +196,7 @@ class _Engine(StepQueue):
                     self._crashed(worker)
                 else:
                     for event in events:
-                        self._took_place(worker, event)
+                        self._handle(worker, event)
 
     def close(self) -> None:
         """End all workers."""
@@ -218,10 +208,10 @@ class _Engine(StepQueue):
         return any(worker.key is not None for worker in self.workers.values())
 
     def stop(self, *, interrupt: bool = False) -> None:
-        """Give no more steps; those that can pause have a while for it.
+        """Assign no more steps; resumable ones have some time to pause.
 
         Args:
-            interrupt: Tell them; at the deadline they stop by themselves.
+            interrupt: Whether to interrupt them; at the deadline they stop by themselves.
         """
         self.result.stopped = True
         self.end_by = time.monotonic() + _PATIENCE
@@ -231,14 +221,10 @@ class _Engine(StepQueue):
 
     def _pausing(self) -> list[_Worker]:
         """Workers at steps that can be resumed."""
-        return [
-            worker
-            for worker in self.workers.values()
-            if worker.key is not None and self.study.steps[worker.key].kind in RESUMABLE
-        ]
+        return [one for one in self.workers.values() if one.key and self.study.steps[one.key].kind in RESUMABLE]
 
     def _ready(self, device: str) -> Step | None:
-        """The first step in order whose inputs are there; for a worker without a GPU beside others, one of its kind."""
+        """The first step in order whose inputs are there; for a CPU worker beside GPUs, one that needs no GPU."""
         beside = device == "cpu" and any(other != "cpu" for other, _ in self.places)
         taken = {worker.key for worker in self.workers.values()}
         now = time.monotonic()
@@ -249,7 +235,7 @@ class _Engine(StepQueue):
                 return step
         return None
 
-    def _give(self) -> None:
+    def _assign(self) -> None:
         for number, (device, environment) in enumerate(self.places):
             worker = self.workers.get(number)
             if worker is not None and (worker.key is not None or not worker.ready):
@@ -260,9 +246,9 @@ class _Engine(StepQueue):
             if worker is None:
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
-            worker.give(step.key, self.seconds_left(), self.options.gpus if step.kind == "pretrain" else 1)
+            worker.assign(step.key, self.seconds_left(), self.options.gpus if step.kind == "pretrain" else 1)
 
-    def _took_place(self, worker: _Worker, event: dict[str, Any]) -> None:
+    def _handle(self, worker: _Worker, event: dict[str, Any]) -> None:
         match event["event"]:
             case "ready":
                 worker.ready = True
@@ -301,8 +287,7 @@ class _Engine(StepQueue):
         status = worker.process.wait()
         if worker.key is not None:
             reason = f"the worker {_ending(status)}; see {worker.log.name}"
-            started = datetime.now(UTC).isoformat(timespec="seconds")
-            self.study.store.add_failure(worker.key, started, time.monotonic() - worker.started, reason)
+            self.study.store.add_failure(worker.key, reason, seconds=time.monotonic() - worker.started)
             self.failed(worker.key, reason)
         worker.end()
         del self.workers[worker.number]
@@ -330,11 +315,9 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         names = visible.split(",") if visible else [str(number) for number in range(torch.cuda.device_count())]
         if options.gpus > len(names):
-            raise ConfigError(
-                f"a training step is to have {options.gpus} GPUs, and there are {len(names)}",
-                f"--gpus {len(names)}",
-                "requirement",
-            )
+            problem = f"--gpus asks for {options.gpus} GPUs a training step, but there are {len(names)}"
+            remedy = f"--gpus {len(names)}"
+            raise ConfigError(problem, remedy, "requirement")
         if options.device not in ("auto", "cuda"):
             return [(options.device, {})] * (options.workers or 1)
         groups = [",".join(names[at : at + options.gpus]) for at in range(0, len(names), options.gpus)]

@@ -1,8 +1,8 @@
 """The Ray engine: every step is a task of a Ray cluster.
 
 A task takes the GPUs of its step, or a CPU, and computes the step as a job of any cluster does: in a process of its
-own, under the step's lock, into the store. When a node is lost, Ray runs its tasks again elsewhere, and training goes
-on from its last checkpoint. The study's folder has to be on a disk that all nodes share.
+own, under the step's lock, into the store. When a node is lost, Ray runs its tasks again elsewhere, and training
+resumes from its last checkpoint. The study's folder has to be on a disk that all nodes share.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from isoglot.core.errors import ConfigError, IsoglotError, one_line
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 _WAIT = 1.0
-_LOST_NODES = 5
-"""Retries of a task whose node or process was lost."""
-_PATIENCE = 45.0
-"""Seconds that tasks have to pause when the run is to end."""
+_LOST_NODES = 5  # retries of a task whose node or process was lost
+_PATIENCE = 45.0  # seconds that tasks have to pause when the run stops
 
 
 def run_ray(
@@ -97,17 +94,17 @@ class _Engine(StepQueue):
         self.running: dict[Any, str] = {}
         self.gpus = options.device != "cpu" and ray.cluster_resources().get("GPU", 0) >= 1
         self._check_gpus()
-        # Exceptions come back as values: what Ray tries again is what was lost.
+        # Exceptions are returned as values, so Ray retries lost tasks only.
         self.remote = ray.remote(max_retries=_LOST_NODES)(_compute)
 
     def _check_gpus(self) -> None:
         largest = max((node["Resources"].get("GPU", 0) for node in self.ray.nodes() if node["Alive"]), default=0)
         if self.gpus and self.options.gpus > largest:
-            raise ConfigError(
-                f"a training step is to have {self.options.gpus} GPUs, and no node has more than {largest:.0f}",
-                f"--gpus {largest:.0f}",
-                "requirement",
+            problem = (
+                f"--gpus asks for {self.options.gpus} GPUs a training step, but no node has more than {largest:.0f}"
             )
+            remedy = f"--gpus {largest:.0f}"
+            raise ConfigError(problem, remedy, "requirement")
 
     def run(self) -> None:
         """Run until nothing is left that can run, or time is up."""
@@ -118,7 +115,7 @@ class _Engine(StepQueue):
             else:
                 self.result.stopped = True
             if not self.running:
-                return  # what is left waits for a step that failed, or time is up
+                return  # the remaining steps need one that failed, or time is up
             if late >= _PATIENCE:
                 self.stop()
                 return
@@ -162,7 +159,7 @@ class _Engine(StepQueue):
         except self.ray.exceptions.RayError as error:
             # Its process or node was lost more often than Ray tries.
             reason = f"the task was lost: {one_line(str(error))[:300]}"
-            self.study.store.add_failure(key, datetime.now(UTC).isoformat(timespec="seconds"), 0.0, reason)
+            self.study.store.add_failure(key, reason)
             outcome = {"status": "lost", "error": reason}
         match outcome["status"]:
             case "done":
@@ -175,7 +172,7 @@ class _Engine(StepQueue):
 
 
 def _compute(out: str, key: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Compute a step on a node; returns what became of it."""
+    """Compute a step on a node; returns its outcome."""
     from isoglot.study.engines.local import run_step
     from isoglot.study.study import Study
 

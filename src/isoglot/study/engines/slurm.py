@@ -2,7 +2,7 @@
 
 Steps that wait for the same steps, and need the same devices, are one array. An array depends on just the jobs of its
 inputs (``afterok``), so a step that fails takes with it what needs it and nothing else. A job that is about to reach
-its time limit, or is preempted, is told by SIGTERM: training writes a checkpoint and its job goes back to the queue
+its time limit, or is preempted, receives SIGTERM: training writes a checkpoint and its job goes back to the queue
 (``scontrol requeue``). Jobs that a node lost go back by themselves (``--requeue``). The study's folder has to be on a
 disk that all nodes share.
 
@@ -29,7 +29,7 @@ from isoglot.core.errors import ConfigError, IsoglotError, one_line
 from isoglot.core.files import real_path, writable_folder, write_text
 from isoglot.core.progress import SILENT, Progress, Say, say_nothing
 from isoglot.core.run import sole_writer
-from isoglot.study.engines import DEFAULTS, RunOptions, RunResult
+from isoglot.study.engines import DEFAULTS, RunOptions, RunResult, no_slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -248,17 +248,11 @@ def _output(command: list[str]) -> str:
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)  # noqa: S603
     except FileNotFoundError as error:
-        raise ConfigError(
-            f"there is no {command[0]} on this machine",
-            "run it where jobs of the SLURM cluster are submitted, or use --engine local",
-            "engine",
-        ) from error
+        raise no_slurm(command[0]) from error
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"{command[0]} does not answer", "see if SLURM is up: sinfo", "engine") from error
     if done.returncode:
-        raise ConfigError(
-            f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}",
-            f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}",
-            "engine",
-        )
+        problem = f"{command[0]} failed: {one_line(done.stderr) or f'status {done.returncode}'}"
+        remedy = f"check the options of the cluster; the command was {json.dumps(shlex.join(command))}"
+        raise ConfigError(problem, remedy, "engine")
     return done.stdout

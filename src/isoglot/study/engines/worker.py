@@ -1,7 +1,7 @@
-"""A worker process: computes the steps that it is told, one after another, and reports as JSON lines.
+"""A worker process: computes the steps it is asked for, one after another, and reports as JSON lines.
 
-It keeps what it has loaded from step to step, so that an encoder is measured in every way without being read again.
-A crash of a step ends the worker and nothing else.
+It caches what it loads, so that an encoder is read once for all its measurements. A step that crashes ends the worker
+and nothing else.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def work(out: str | Path, device: str) -> None:
 
 
 def compute(study: Study, asked: dict[str, Any], device: str, report: Report, cache: dict[Any, Any]) -> dict[str, Any]:
-    """Compute a step; returns what became of it."""
+    """Compute a step; returns an event with its outcome."""
     key, seconds = asked["key"], asked["seconds"]
     if key not in study.steps:
         return {"event": "failed", "key": key, "error": "the study has another plan now", "final": True}
     try:
-        record = study.store.run(
+        study.store.run(
             study.steps[key],
             device=device,
             processes=asked["processes"],
@@ -76,7 +76,7 @@ def compute(study: Study, asked: dict[str, Any], device: str, report: Report, ca
 
         traceback.print_exc()
         return {"event": "failed", "key": key, "error": f"{type(error).__name__}: {one_line(str(error))}"}
-    return {"event": "done", "key": key, "seconds": record.get("seconds", 0.0)}
+    return {"event": "done", "key": key}
 
 
 class Report:
@@ -101,14 +101,14 @@ class Report:
     @contextmanager
     def task(self, label: str, *, total: int | None, unit: str) -> Iterator[_Task]:
         """Show a task to whoever started the worker."""
-        task = _Task(self, label, total, unit)
+        task = _Task(self, label, total)
         yield task
         task.send()
 
 
 class _Task:
-    def __init__(self, report: Report, label: str, total: int | None, unit: str) -> None:
-        self.report, self.label, self.total, self.unit = report, label, total, unit
+    def __init__(self, report: Report, label: str, total: int | None) -> None:
+        self.report, self.label, self.total = report, label, total
         self.done, self.words, self.last = 0, "", 0.0
 
     def advance(self, amount: int = 1) -> None:
@@ -122,8 +122,7 @@ class _Task:
         self.words = text
 
     def send(self) -> None:
-        facts = {"label": self.label, "done": self.done, "total": self.total, "unit": self.unit, "note": self.words}
-        self.report(event="progress", **facts)
+        self.report(event="progress", label=self.label, done=self.done, total=self.total, note=self.words)
 
 
 if __name__ == "__main__":

@@ -97,10 +97,6 @@ class FactorialCell:
         """The sharing plan of an encoder with a given number of layers."""
         return {"all": "default", "sep-emb": "sep-emb", "all-but-top": str(depth)}[self.sharing]
 
-    def language(self, seed: int) -> TwinLanguage:
-        """The twin."""
-        return TwinLanguage(order=self.order, anchors=SHARES[self.anchors], seed=seed)
-
 
 CELLS = tuple(
     FactorialCell(sharing=sharing, anchors=anchors, order=order, domain=domain)
@@ -117,14 +113,17 @@ CELLS = tuple(
 
 @dataclass(frozen=True)
 class Topics:
-    """The world's topics in three parts."""
+    """The world's topics in three parts.
+
+    Attributes:
+        common: Both languages read about them in every cell, and all test sentences are about them.
+        first: The rest of English, and of the twin where the domain is the same.
+        second: The rest of the twin where the domain is another one; as many as in ``first``.
+    """
 
     common: tuple[str, ...]
-    """Both languages read about them in every cell, and all test sentences are about them."""
     first: tuple[str, ...]
-    """The rest of English, and of the twin where the domain is the same."""
     second: tuple[str, ...]
-    """The rest of the twin where the domain is another one; as many as in ``first``."""
 
 
 @cache
@@ -138,9 +137,7 @@ def topics_of(seed: int) -> Topics:
     shuffled = list(world().topics)
     Random(derive_seed(seed, "factorial", "topics")).shuffle(shuffled)  # noqa: S311 - not for secrets
     size = (len(shuffled) + 1) // 3
-    return Topics(
-        common=tuple(shuffled[2 * size :]), first=tuple(shuffled[:size]), second=tuple(shuffled[size : 2 * size])
-    )
+    return Topics(tuple(shuffled[2 * size :]), tuple(shuffled[:size]), tuple(shuffled[size : 2 * size]))
 
 
 def topic_draws(domain: Domain, seed: int) -> tuple[Draw[str], Draw[str]]:

@@ -52,12 +52,17 @@ STATED = "gain of one word in five over no anchors: another word order less the 
 
 @dataclass(frozen=True, kw_only=True)
 class CellRun:
-    """A cell in a block: what its encoder found while it learned."""
+    """A cell in a block: P@1 of its encoder over training.
+
+    Attributes:
+        cell: The cell.
+        seed: The block.
+        moments: Tokens and P@1 of the chosen layer, by tokens; 0 tokens where the untrained encoder was measured.
+    """
 
     cell: FactorialCell
     seed: int
     moments: tuple[tuple[int, float], ...]
-    """Tokens and P@1 of the chosen layer, by tokens; 0 tokens where the untrained encoder was measured."""
 
     @property
     def p1(self) -> float:
@@ -98,11 +103,9 @@ def runs_of(numbers: Numbers) -> list[CellRun]:
             raise InputError(f"{cell.name}, seed {seed}: measured before training only", "train it", "too-few")
         for tokens, layers in moments.items():
             if any(len(values) < 2 for values in layers.values()):
-                raise InputError(
-                    f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing",
-                    "give both for every layer",
-                    "too-few",
-                )
+                problem = f"{cell.name}, seed {seed}, {tokens} tokens: {TEST_P1} or {DEV_P1} is missing"
+                remedy = "give both for every layer"
+                raise InputError(problem, remedy, "too-few")
         curve = tuple((tokens, _chosen(moments[tokens])) for tokens in sorted(moments))
         runs.append(CellRun(cell=cell, seed=seed, moments=curve))
     return runs
@@ -119,36 +122,48 @@ def _chosen(layers: dict[int, dict[str, float]]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeAnalysis:
-    """The analysis of one outcome."""
+    """The analysis of one outcome.
+
+    Attributes:
+        outcome: ``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span.
+        table: The outcome of every cell in every block.
+        variance: Its analysis of variance.
+        without_all: The same without the cells in which all words are anchors, where spelling finds the pairs.
+        stated: The contrast that was stated before any run.
+        interaction: Means of anchors by word order, over the plans that share ids.
+    """
 
     outcome: Literal["p1", "tokens"]
-    """``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span."""
     table: BlockedTable
     variance: VarianceAnalysis
     without_all: VarianceAnalysis
-    """The same without the cells in which all words are anchors, where spelling finds the pairs."""
     stated: Contrast
     interaction: tuple[LevelMean, ...]
-    """Means of anchors by word order, over the plans that share ids."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorialResult:
-    """Analysis of the factorial study."""
+    """Analysis of the factorial study.
+
+    Attributes:
+        seeds: Blocks in which every cell was trained.
+        left_out: Blocks that lack a cell.
+        budget: Tokens an encoder was trained on.
+        threshold: P@1 whose first crossing is timed.
+        p1: Analysis of P@1 at the end.
+        tokens: Analysis of the tokens to the threshold.
+        untrained: P@1 of untrained encoders by anchors and word order; empty where they were not measured.
+        censored: For every cell the share of runs that never reached the threshold, and of those that began above it.
+    """
 
     seeds: tuple[int, ...]
-    """Blocks in which every cell was trained."""
     left_out: tuple[int, ...]
-    """Blocks that lack a cell."""
     budget: int
-    """Tokens an encoder was trained on."""
     threshold: float
     p1: OutcomeAnalysis
     tokens: OutcomeAnalysis
     untrained: tuple[LevelMean, ...]
-    """P@1 of untrained encoders by anchors and word order; empty where they were not measured."""
     censored: dict[str, dict[str, float]]
-    """For every cell the share of runs that never reached the threshold, and of those that began above it."""
 
     def share_censored(self, how: Literal["never", "before"]) -> float:
         """The share of all runs."""
@@ -173,20 +188,18 @@ def analyze_factorial(
     seeds = sorted({one for _, one in runs})
     whole = [one for one in seeds if all((cell, one) in runs for cell in CELLS)]
     if len(whole) < 2:
-        raise InputError(
-            f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells",
-            "an analysis over blocks needs at least 2: run the missing cells",
-            "too-few",
-        )
+        problem = f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells"
+        remedy = "an analysis over blocks needs at least 2: run the missing cells"
+        raise InputError(problem, remedy, "too-few")
     by_cell = [[runs[cell, one] for one in whole] for cell in CELLS]
     ends = {run.moments[-1][0] for row in by_cell for run in row}
     if len(ends) > 1:
-        raise InputError(
-            f"encoders were trained on {min(ends):,} to {max(ends):,} tokens",
-            "compare runs of one budget",
-            "other-data",
-        )
+        problem = f"encoders were trained on {min(ends):,} to {max(ends):,} tokens"
+        remedy = "compare runs of one budget"
+        raise InputError(problem, remedy, "other-data")
+    p1 = [[run.p1 for run in row] for row in by_cell]
     timed = [[run.tokens_to(threshold) for run in row] for row in by_cell]
+    logs = [[log2(tokens) for tokens, _ in row] for row in timed]
     floors = [[run.untrained for run in row] for row in by_cell]
     known = [[floor for floor in row if floor is not None] for row in floors]
     return FactorialResult(
@@ -194,13 +207,9 @@ def analyze_factorial(
         left_out=tuple(one for one in seeds if one not in whole),
         budget=ends.pop(),
         threshold=threshold,
-        p1=_analyzed("p1", _table(whole, [[run.p1 for run in row] for row in by_cell]), seed, resamples),
-        tokens=_analyzed(
-            "tokens", _table(whole, [[log2(tokens) for tokens, _ in row] for row in timed]), seed, resamples
-        ),
-        untrained=(
-            level_means(_table(whole, known), "anchors", "order") if all(map(len, known)) and known == floors else ()
-        ),
+        p1=_analyzed("p1", _table(whole, p1), seed, resamples),
+        tokens=_analyzed("tokens", _table(whole, logs), seed, resamples),
+        untrained=level_means(_table(whole, known), "anchors", "order") if known == floors else (),
         censored={
             cell.name: {how: sum(one == how for _, one in row) / len(row) for how in ("never", "before")}
             for cell, row in zip(CELLS, timed, strict=True)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import erf, inf, isfinite, nan, sqrt
+from math import copysign, erf, inf, isfinite, nan, sqrt
 from typing import TYPE_CHECKING
 
 from isoglot.core.distributions import f_tail, t_interval, t_quantile, t_tail
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2000
 HIGHER, OVERLAP, BLOCK, RESIDUAL = "three-way and higher", "overlap", "block", "residual"
-_MOST_FLIPS = 14
-"""With more blocks than that, sign flips are not enumerated."""
+_MOST_FLIPS = 14  # blocks whose sign flips are enumerated
 
 
 @dataclass(frozen=True)
@@ -60,17 +59,15 @@ class BlockedTable:
     def __post_init__(self) -> None:
         shape = len(self.cells), len(self.blocks)
         if self.values_CB.shape != shape or min(shape) < 2:
-            raise InputError(
-                f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks",
-                "give one value for each, and at least 2 cells and 2 blocks",
-                "shape",
-            )
+            problem = f"values of shape {self.values_CB.shape} for {shape[0]} cells and {shape[1]} blocks"
+            remedy = "give one value for each, and at least 2 cells and 2 blocks"
+            raise InputError(problem, remedy, "shape")
         if len({tuple(cell.items()) for cell in self.cells}) < len(self.cells):
             raise InputError("a combination of levels comes twice", "give each cell once", "duplicate")
         for cell, values in zip(self.cells, self.values_CB.tolist(), strict=True):
             if not all(map(isfinite, values)):
                 raise InputError(
-                    f"cell {shown(dict(cell))} has a value that is not a number", "leave it out", "not-finite"
+                    f"cell {shown(dict(cell))} has a value that is not finite", "leave it out", "not-finite"
                 )
 
     @property
@@ -90,36 +87,49 @@ class BlockedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """A line of the table of variances."""
+    """A row of the ANOVA table.
+
+    Attributes:
+        name: Factors with a colon between them, ``three-way and higher``, ``overlap``, ``block`` or ``residual``.
+        freedom: Degrees of freedom.
+        sum_squares: Sum of squares.
+        f: F statistic, the ratio of its mean square to that of the residual; like p, NaN for the last three.
+        p: p-value of the F test.
+        eta: Share of the total sum of squares (eta squared).
+        omega: The share corrected for what chance alone would give (omega squared).
+        interval: 95 % interval of ``omega``, from 0 up.
+    """
 
     name: str
-    """Factors with a colon between them, ``three-way and higher``, ``overlap``, ``block`` or ``residual``."""
     freedom: int
     sum_squares: float
     f: float = nan
-    """The ratio of its mean square to that of the residual; as p, not a number for the last three."""
     p: float = nan
     eta: float
-    """Share of the total sum of squares."""
     omega: float = nan
-    """The share without what chance alone would give."""
     interval: tuple[float, float] = (nan, nan)
-    """95 % interval of ``omega``, from 0 up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """A weighted sum of cells, tested over blocks."""
+    """A weighted sum of cells, tested over blocks.
+
+    Attributes:
+        name: What it is, in words.
+        estimate: The mean over blocks.
+        interval: 95 % confidence interval, by Student's t over the blocks.
+        t: t statistic.
+        p: Two-sided p-value, by Student's t with as many degrees of freedom as blocks less one.
+        p_flips: Two-sided p-value of the exact sign-flip permutation test over blocks; NaN with more than 14 blocks.
+        by_block: The weighted sum of each block.
+    """
 
     name: str
     estimate: float
     interval: tuple[float, float]
-    """95 %, by Student's t over the blocks."""
     t: float
     p: float
-    """Two-sided, by Student's t with as many degrees of freedom as blocks less one."""
     p_flips: float
-    """Two-sided, by flipping the signs of blocks in every possible way; not a number with more than 14 blocks."""
     by_block: tuple[float, ...]
 
 
@@ -138,14 +148,21 @@ class LevelMean:
 
 @dataclass(frozen=True, kw_only=True)
 class VarianceAnalysis:
-    """The table of variances and what is drawn of it."""
+    """An ANOVA table and the means of all levels.
+
+    Attributes:
+        mean: Mean of all values.
+        cells: Number of cells.
+        blocks: Number of blocks.
+        terms: Rows of the table.
+        main: The level means of each factor.
+    """
 
     mean: float
     cells: int
     blocks: int
     terms: tuple[Term, ...]
     main: Mapping[str, tuple[LevelMean, ...]]
-    """The level means of each factor."""
 
     def term(self, *factors: str) -> Term:
         """The term of some factors, in any order.
@@ -297,7 +314,7 @@ def _beyond(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
 def sums_of_squares(
     values_xCB: np.ndarray, bases: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of squares of each term, the residual, the blocks and in total, for one table or a stack of them.
+    """Sums of squares of each term, the residual, the blocks and in total, for one table or a stack (``x``) of them.
 
     Every block has every cell, so terms are fitted to the cells' means.
     """
@@ -308,12 +325,8 @@ def sums_of_squares(
     around_xCB = values_xCB - mean_x[..., None, None]
     error_xCB = values_xCB - means_xC[..., None] - block_xB[..., None, :]
     terms = {name: blocks * ((means_xC @ basis) ** 2).sum(axis=-1) for name, basis in bases.items()}
-    return (
-        terms,
-        (error_xCB**2).sum(axis=(-2, -1)),
-        cells * (block_xB**2).sum(axis=-1),
-        (around_xCB**2).sum(axis=(-2, -1)),
-    )
+    residual_x, total_x = ((some_xCB**2).sum(axis=(-2, -1)) for some_xCB in (error_xCB, around_xCB))
+    return terms, residual_x, cells * (block_xB**2).sum(axis=-1), total_x
 
 
 # --- contrasts and means ---
@@ -335,21 +348,15 @@ def contrast(table: BlockedTable, weights: Sequence[float], name: str) -> Contra
     import numpy as np
 
     if len(weights) != len(table.cells) or abs(sum(weights)) > 1e-9 or not any(weights):
-        raise InputError(
-            f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}",
-            f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0",
-            "out-of-range",
-        )
+        problem = f"contrast {shown(name)}: {len(weights)} weights that add up to {sum(weights):g}"
+        remedy = f"give a weight for each of {len(table.cells)} cells, not all 0, that add up to 0"
+        raise InputError(problem, remedy, "out-of-range")
     values = (np.asarray(weights) @ table.values_CB).tolist()
     estimate = sum(values) / len(values)
     low, high = t_interval(values)
-    half = (high - low) / 2
     freedom = len(values) - 1
-    t = (
-        estimate * t_quantile(0.975, freedom) / half
-        if half > 0
-        else (inf if estimate > 0 else -inf if estimate else 0.0)
-    )
+    size = _ratio(abs(estimate) * t_quantile(0.975, freedom), (high - low) / 2, empty=0.0)
+    t = copysign(size, estimate)
     return Contrast(
         name=name,
         estimate=estimate,
@@ -385,22 +392,15 @@ def level_means(table: BlockedTable, *factors: str) -> tuple[LevelMean, ...]:
     where: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {level: {} for level in levels}
     for number, cell in enumerate(table.cells):
         where[tuple(cell[name] for name in factors)][tuple(cell[name] for name in rest)] = number
-    common = set.intersection(*(set(found) for found in where.values()))
+    common = sorted(set.intersection(*(set(found) for found in where.values())))
     if not common:
-        raise InputError(
-            f"no cells to compare the levels of {' x '.join(factors)} on",
-            "no other combination has all of them",
-            "empty",
-        )
-    means_LB = np.array(
-        [table.values_CB[[where[level][key] for key in sorted(common)]].mean(axis=0) for level in levels]
-    )
-    apart_LB = means_LB - means_LB.mean(axis=0)
-    found = []
-    for level, apart_B in zip(levels, apart_LB, strict=True):
+        problem = f"no cells to compare the levels of {' x '.join(factors)} on"
+        remedy = "no other combination has all of them"
+        raise InputError(problem, remedy, "empty")
+    means_LB = np.array([table.values_CB[[where[level][key] for key in common]].mean(axis=0) for level in levels])
+    middle, found = float(means_LB.mean()), []
+    for level, apart_B in zip(levels, means_LB - means_LB.mean(axis=0), strict=True):
         low, high = t_interval(apart_B.tolist())
-        middle = float(means_LB.mean())
-        found.append(
-            LevelMean(levels=level, mean=middle + float(apart_B.mean()), interval=(middle + low, middle + high))
-        )
+        mean = middle + float(apart_B.mean())
+        found.append(LevelMean(levels=level, mean=mean, interval=(middle + low, middle + high)))
     return tuple(found)

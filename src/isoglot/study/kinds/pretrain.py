@@ -21,22 +21,20 @@ from isoglot.study.numbers import Number
 from isoglot.study.steps import Paused, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from isoglot.model.encoder import Encoder
     from isoglot.pretrain.config import PretrainConfig
 
 _REQUEST, _OUTCOME, _FIRST = "torchrun.json", "outcome.json", "first-process"
-_NEVER = 1e9  # seconds: with an end, the processes agree on when to stop
+_NEVER = 1e9  # seconds: a deadline, without which the ranks would not agree on when to stop
 
 
 def train_with_torchrun(work: Work) -> dict[str, Any]:
-    """Pretrain as :func:`isoglot.study.kinds.pretrain.train_here` does, with ``work.processes`` processes.
+    """Pretrain as :func:`train_here` does, with ``work.processes`` processes.
 
-    At an interrupt the first of them is told, and all stop after the same step, with a checkpoint.
+    An interrupt is passed on to rank 0, and all ranks write a checkpoint after the same step and stop.
 
     Raises:
-        IsoglotError: The run failed; with the words of the process that failed.
+        IsoglotError: The run failed; the message is that of the process that failed.
     """
     outcome, first = work.scratch / _OUTCOME, work.scratch / _FIRST
     for path in (outcome, first):
@@ -69,7 +67,7 @@ def train_with_torchrun(work: Work) -> dict[str, Any]:
 
 
 def _wait(process: subprocess.Popen[bytes], first: Path) -> int:
-    """Wait for the processes; the first interrupt lets them stop, if they train by now."""
+    """Wait for the processes; the first interrupt lets them stop cleanly, if they have begun to train."""
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -83,7 +81,7 @@ def _wait(process: subprocess.Popen[bytes], first: Path) -> int:
 
 
 def _launch(request: str) -> None:
-    """Start the processes and wait for them."""
+    """Start the ranks with ``torchrun`` and wait for them."""
     from torch.distributed.run import main
 
     os.environ.update(child_environment())  # for the processes to know their parent
@@ -93,9 +91,8 @@ def _launch(request: str) -> None:
 
 
 def _train(request: str) -> None:
-    """Train as one of the processes; the first writes what came out."""
+    """Train as one of the ranks; rank 0 writes the outcome."""
     from isoglot.core.progress import SILENT
-    from isoglot.study.steps import Work
 
     asked = read_json(request)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has the processes in its background ignore it
@@ -131,7 +128,7 @@ EXECUTION = ("log", "checkpoints", "compile")
 def training_settings(config: PretrainConfig) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a config into settings of a step and its execution options.
 
-    Values that are the default are left out, so that a later version with more knobs finds the same key.
+    Default values are left out, so that a later version with more settings finds the same key.
     """
     values = config.model_dump(mode="json", exclude_defaults=True)
     execution = {name: values.pop(name) for name in EXECUTION if name in values}
@@ -159,13 +156,15 @@ def train(work: Work) -> list[Number]:
     if (run / MOMENTS).exists():
         link_folder(run / MOMENTS, work.folder / MOMENTS)
     return [
-        *_numbers(done["perplexity"], done["tokens"], done["steps"]),
+        Number("training_tokens", done["tokens"]),
+        Number("training_steps", done["steps"]),
+        *(Number("perplexity", value, {"language": code}) for code, value in done["perplexity"].items()),
         *_curve(run, done["tokens"], done["steps"]),
     ]
 
 
 def train_here(work: Work) -> dict[str, Any]:
-    """Train in this process, alone or as one of several that ``torchrun`` started; returns what came out."""
+    """Train in this process, alone or as a rank of ``torchrun``; returns the outcome."""
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.pretrain.config import PretrainConfig
@@ -173,7 +172,7 @@ def train_here(work: Work) -> dict[str, Any]:
     from isoglot.vocab import Shards, Vocabulary
 
     execution = dict(work.execution)
-    if execution.get("compile") == "auto":  # which takes a minute and pays where there is much to compute
+    if execution.get("compile") == "auto":  # compilation takes a minute, which pays off on a GPU
         execution["compile"] = "on" if choose_device(work.device).type == "cuda" else "off"
     steps, run = execution.pop("slice", None), work.scratch / RUN
     begun = work.cached(("steps", str(run)), lambda: 0)
@@ -190,7 +189,7 @@ def train_here(work: Work) -> dict[str, Any]:
         run,
         device=work.device,
         dictionaries=dictionaries,
-        probes=[Keeper(run / MOMENTS)] if work.settings.get("moments") else [],
+        probes=[EncoderKeeper(run / MOMENTS)] if work.settings.get("moments") else [],
         resume=(run / "run.json").exists(),
         stop=Stop(seconds, None if steps is None else begun + steps),
         progress=work.progress,
@@ -199,14 +198,6 @@ def train_here(work: Work) -> dict[str, Any]:
     at = done.position
     work.cache["steps", str(run)] = at.step
     return {"finished": done.finished, "perplexity": dict(at.dev), "tokens": at.tokens, "steps": at.step}
-
-
-def _numbers(perplexity: Mapping[str, float], tokens: int, steps: int) -> list[Number]:
-    return [
-        Number("training_tokens", tokens),
-        Number("training_steps", steps),
-        *(Number("perplexity", value, {"language": code}) for code, value in perplexity.items()),
-    ]
 
 
 def _curve(run: Path, tokens: int, steps: int) -> list[Number]:
@@ -223,11 +214,11 @@ def _curve(run: Path, tokens: int, steps: int) -> list[Number]:
     ]
 
 
-class Keeper:
-    """A probe that writes the encoder to a folder of its own at every evaluation.
+class EncoderKeeper:
+    """Probe that saves the encoder to a folder of its own at every evaluation.
 
     Args:
-        folder: Where the folders go, named by step.
+        folder: Parent of these folders, which are named by step.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     import numpy as np
 
     from isoglot.model.protocol import EncoderLike
+    from isoglot.retrieve.estimates import Center
     from isoglot.study.steps import Work
+
+    Layers = dict[int, np.ndarray]
 
 
 _FOLDS = 5
-_KEPT = 2**29
-"""Bytes of an encoder's vectors over training that are kept for the next step of the worker, which wants them, too."""
+_MOST_CACHED = 2**29  # bytes of vectors over training that are cached for the next step of the worker
 
 
 def retrieve(work: Work) -> list[Number]:
-    """Look for the translation of every sentence among all, in every layer.
+    """Sentence retrieval in every layer: is the nearest sentence of the other language the translation?
 
     Settings: ``languages``, two; ``center``: whether each language's mean is removed, estimated on other sentences of
     the set (5 folds); ``map``: ``none``, or ``procrustes``, fitted on the sentences of ``map_pairs`` after
@@ -33,7 +35,7 @@ def retrieve(work: Work) -> list[Number]:
     X, Y, items = _sides(work)
     maps = _procrustes(work) if work.settings.get("map") == "procrustes" else {}
     found = []
-    for layer, (rows_X, rows_Y) in _both(X, Y):
+    for layer, rows_X, rows_Y in _common_layers(X, Y):
         there = maps.get(layer)
         mapped_X = rows_X if there is None else there.transform(rows_X)
         mapped_Y = rows_Y if there is None else there.transform_target(rows_Y)
@@ -54,8 +56,8 @@ def compare(work: Work) -> list[Number]:
 
     X, Y, items = _sides(work)
     found = []
-    for layer, (rows_X, rows_Y) in _both(X, Y):
-        whole_1N, halves_RN = _members(len(rows_X), items)
+    for layer, rows_X, rows_Y in _common_layers(X, Y):
+        whole_1N, halves_RN = _all_and_halves(len(rows_X), items)
         values = subsampled_cka(rows_X, rows_Y, whole_1N)._asdict()
         draws = subsampled_cka(rows_X, rows_Y, halves_RN)._asdict()
         for name, value_1 in values.items():
@@ -66,7 +68,7 @@ def compare(work: Work) -> list[Number]:
     return found
 
 
-def follow(work: Work) -> list[Number]:
+def measure_over_training(work: Work) -> list[Number]:
     """Sentence retrieval and debiased CKA at every moment of training that was kept; of the best layer, and of each.
 
     Settings as :func:`retrieve`; ``tokens_per_step``, for the axis; input ``encoder`` with its moments, and ``pairs``.
@@ -75,7 +77,7 @@ def follow(work: Work) -> list[Number]:
 
     found = []
     for at, X_ND, Y_ND in _over_training(work, "emergence"):
-        whole_1N, _ = _members(len(X_ND), "")
+        whole_1N, _ = _all_and_halves(len(X_ND), "")
         cka = subsampled_cka(X_ND, Y_ND, whole_1N).debiased[0]
         found.append(Number("emergence_cka", float(cka), at))
         hits_N = _hits(X_ND, Y_ND, work.settings.get("center", "mean"))
@@ -84,10 +86,10 @@ def follow(work: Work) -> list[Number]:
 
 
 def probe_language(work: Work) -> list[Number]:
-    """Balanced accuracy of a linear probe that tells the two languages apart, at the moments of :func:`follow`.
+    """Balanced accuracy of a linear probe of the language, at the moments of :func:`measure_over_training`.
 
-    It is fitted on four fifths of the sentences and tested on the rest, five times; translations of one another are in
-    the same part. 1 says that languages lie apart, 0.5 is chance. An encoder without moments is measured at 0 tokens.
+    5-fold cross-validation, with translations of one another in the same fold. 1 means that the languages are linearly
+    separable, 0.5 is chance. An encoder without moments is measured at 0 tokens.
 
     Settings: ``languages``; ``tokens_per_step``; inputs ``encoder`` and ``pairs``.
     """
@@ -107,7 +109,7 @@ def probe_language(work: Work) -> list[Number]:
 # --- vectors ---
 
 
-def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], str]:
+def _sides(work: Work) -> tuple[Layers, Layers, str]:
     """Both sides' vectors in every layer, and a hash of the sentences; kept for the next step of the worker."""
     languages = step_languages(work)
     encoders = open_both(work)
@@ -121,24 +123,16 @@ def _sides(work: Work) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray], st
     return sides[0], sides[1], items
 
 
-def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: str, items: str) -> dict[int, Any]:
+def _vectors(work: Work, encoder: EncoderLike, sentences: list[str], language: str, items: str) -> Layers:
     from isoglot.compare.parallel_sentences import language_for
     from isoglot.represent import extract
 
-    kept: dict[Any, Any] = work.cached("vectors", dict)
-    key = id(encoder), language, items
-    if key not in kept:
-        while len(kept) > 3:
-            kept.pop(next(iter(kept)))
-        made = extract(
-            encoder,
-            sentences,
-            language=language_for(encoder, language),
-            pool=work.settings.get("pool"),
-            progress=work.progress,
-        )
-        kept[key] = encoder, {layer: made[layer] for layer in made.layers}  # the encoder stays, so that its id does
-    return dict(kept[key][1])
+    def made() -> tuple[EncoderLike, Layers]:
+        code, pool = language_for(encoder, language), work.settings.get("pool")
+        found = extract(encoder, sentences, language=code, pool=pool, progress=work.progress)
+        return encoder, {layer: found[layer] for layer in found.layers}  # with the encoder, whose id stays then
+
+    return dict(work.cached_latest("vectors", (id(encoder), language, items), made, most=4)[1])
 
 
 def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate], np.ndarray, np.ndarray]]:
@@ -163,7 +157,7 @@ def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate
                 sides = [
                     extract(encoder, side, language=code) for side, code in zip((one, other), languages, strict=True)
                 ]
-                if len(folders) * sum(side[layer].nbytes for side in sides for layer in side.layers) <= _KEPT:
+                if len(folders) * sum(side[layer].nbytes for side in sides for layer in side.layers) <= _MOST_CACHED:
                     kept[folder] = sides
             X, Y = sides
             tokens = int(folder.name) * work.settings["tokens_per_step"] if moments.exists() else 0
@@ -173,10 +167,8 @@ def _over_training(work: Work, name: str) -> Iterator[tuple[dict[str, Coordinate
             task.advance()
 
 
-def _both(X: dict[int, np.ndarray], Y: dict[int, np.ndarray]) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
-    for layer, rows in X.items():
-        if layer in Y:
-            yield layer, (rows, Y[layer])
+def _common_layers(X: Layers, Y: Layers) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    return ((layer, rows, Y[layer]) for layer, rows in X.items() if layer in Y)
 
 
 def _procrustes(work: Work) -> dict[int, Any]:
@@ -191,32 +183,26 @@ def _procrustes(work: Work) -> dict[int, Any]:
         for encoder, sentences, code in zip(encoders, (one, other), languages, strict=True)
     )
     config = AlignConfig(method="procrustes", normalize=work.settings["normalize"])
-    return {layer: make_map(config).fit(rows_X, rows_Y) for layer, (rows_X, rows_Y) in _both(X, Y)}
+    return {layer: make_map(config).fit(rows_X, rows_Y) for layer, rows_X, rows_Y in _common_layers(X, Y)}
 
 
 # --- scores ---
 
 
 def _hits(X_ND: np.ndarray, Y_ND: np.ndarray, center: str) -> np.ndarray:
-    """Whether the nearest row by cosine is the right one, for each row, as the mean of both directions."""
+    """Whether the nearest row by cosine is the right one, for each row, averaged over both directions."""
     from isoglot.retrieve import score_retrieval
     from isoglot.retrieve.estimates import Estimates
 
-    scores = score_retrieval(
-        X_ND,
-        Y_ND,
-        methods=("cosine",),
-        center="mean" if center == "mean" else "none",
-        estimates=Estimates(),
-        resamples=1,
-    )
+    removed: Center = "mean" if center == "mean" else "none"
+    scores = score_retrieval(X_ND, Y_ND, methods=("cosine",), center=removed, estimates=Estimates(), resamples=1)
     sides = [scores.of("cosine", direction) for direction in ("forward", "backward")]
     hits_2N = [(side.ranks_Q == 1).astype(float)[side.queries_Q.argsort()] for side in sides]
     found: np.ndarray = (hits_2N[0] + hits_2N[1]) / 2
     return found
 
 
-def _members(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:
+def _all_and_halves(count: int, items: str) -> tuple[np.ndarray, np.ndarray]:
     """Masks of all items and of random halves of them, which are the same for the same items."""
     import numpy as np
 

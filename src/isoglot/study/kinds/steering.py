@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 MEANS, SETS, EXAMPLES = "means.safetensors", "token_sets.json", "examples.json"
 _EXAMPLES = 5
-_LATE = 10 / 12
-"""Relative depth of the layer that Table 1 of the paper shows examples of."""
+_LATE = 10 / 12  # relative depth of the layer that Table 1 of the paper shows examples of
 
 
 def learn_means(work: Work) -> list[Number]:
@@ -66,7 +65,7 @@ def sweep(work: Work) -> list[Number]:
 
     Settings: ``languages``, source and target; ``alphas``; ``count``, sentences; ``builtin`` for built-in sentences;
     inputs ``encoder``, ``means`` and ``pairs``, whose other side is the reference of BLEU-1. BLEU-1 is measured for
-    alphas above 0; that of the unchanged source, and of what is decoded without a shift, stand beside it.
+    alphas above 0, for the unchanged source, and for the tokens decoded without a shift.
     """
     from isoglot.steer import sweep_shifts
 
@@ -104,7 +103,7 @@ def _cell(swept: Sweep, layer: int, alpha: float, at: dict[str, Coordinate], ite
     from isoglot.steer.shifted_decoding import Cell
 
     found = [ratio_number("outside_share", swept.outside(layer, alpha), at, items)]
-    if swept.scores[Cell(layer, alpha)].convert_rate is not None:  # else every token is one that both languages have
+    if swept.scores[Cell(layer, alpha)].convert_rate is not None:  # None: both languages have every decoded token
         found.append(ratio_number("convert_rate", swept.converted(layer, alpha), at, items))
     if alpha > 0:
         texts = swept.translations[Cell(layer, alpha)].texts
@@ -113,12 +112,7 @@ def _cell(swept: Sweep, layer: int, alpha: float, at: dict[str, Coordinate], ite
 
 
 def _bleu(
-    texts: Sequence[str],
-    references: Sequence[str],
-    language: str,
-    measure: str,
-    at: dict[str, Coordinate],
-    items: str,
+    texts: Sequence[str], references: Sequence[str], language: str, measure: str, at: dict[str, Coordinate], items: str
 ) -> Number:
     """BLEU-1 by sacrebleu's tokenizer, with its resamples."""
     from isoglot.steer.bleu import bleu_of_parts, bleu_parts
@@ -151,7 +145,7 @@ def _examples(swept: Sweep, depth: int) -> dict[str, Any]:
 
 
 def decode_masked(work: Work) -> list[Number]:
-    """Mask one token of each sentence and look at the language of what is decoded there, without a shift.
+    """Mask one token of each sentence and find the language of the token decoded there, without a shift.
 
     Settings: ``language``; ``languages``, of the pairs that the sentences come from; ``count``; ``builtin`` for
     built-in sentences; inputs ``encoder``, ``means`` and ``pairs``.

@@ -23,13 +23,7 @@ def open_step_encoder(work: Work, name: str = "encoder") -> EncoderLike:
 
     folder = work.inputs[name]
     source = folder / ENCODER if (folder / ENCODER).is_dir() else folder
-    kept: dict[str, Any] = work.cached("encoders", dict)
-    if str(source) not in kept:
-        while len(kept) > 1:
-            kept.pop(next(iter(kept)))
-        kept[str(source)] = load_encoder(source, device=work.device)
-    encoder: EncoderLike = kept[str(source)]
-    return encoder
+    return work.cached_latest("encoders", source, lambda: load_encoder(source, device=work.device), most=2)
 
 
 def open_both(work: Work) -> tuple[EncoderLike, EncoderLike]:

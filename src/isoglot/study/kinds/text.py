@@ -150,16 +150,14 @@ def first_sentences(work: Work) -> list[Number]:
     provenance = derived([source], {"step": "first sentences", "sentences": wanted})
     write_documents(work.folder / TEXT, chosen(), provenance=provenance)
     if left > 0:
-        raise InputError(
-            f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}",
-            "give more text, or set smaller sizes: --set sizes=[…]",
-            "too-few",
-        )
+        problem = f"the text of {language} has {wanted - left:,} sentences, not {wanted:,}"
+        remedy = "give more text, or set smaller sizes: --set sizes=[…]"
+        raise InputError(problem, remedy, "too-few")
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 
 
-def first_lines(path: Path, count: int) -> list[str]:
-    """The first lines of a text that are not blank."""
+def first_lines(path: Path, count: int | None) -> list[str]:
+    """The first lines of a text that are not blank; all of them if ``count`` is None."""
     from itertools import islice
 
     from isoglot.text.stream import read_stream
@@ -224,18 +222,15 @@ def encode(work: Work) -> list[Number]:
     fertility = _fertility(text, vocabulary, settings["language"])
     shutil.move(work.scratch / SHARDS, work.folder / SHARDS)
     at = {"language": settings["language"]}
-    return [
-        Number("text_tokens", tokens, at),
-        Number("ids_read", read, at),
-        *([] if fertility is None else [Number("fertility", fertility, at)]),
-    ]
+    found = {"text_tokens": tokens, "ids_read": read, "fertility": fertility}
+    return [Number(measure, value, at) for measure, value in found.items() if value is not None]
 
 
 _FERTILITY_LINES = 2000
 
 
 def _fertility(text: Path, vocabulary: Vocabulary, language: str) -> float | None:
-    """Subwords per word, on the first lines of a text; None where words cannot be told apart here."""
+    """Subwords per word on the first lines of a text; None where there are no words."""
     from itertools import islice
 
     from isoglot.text.cleaning.segmentation import segmenter, word_method
@@ -243,7 +238,7 @@ def _fertility(text: Path, vocabulary: Vocabulary, language: str) -> float | Non
 
     try:
         words_of = segmenter(language, word_method(language))
-    except IsoglotError:  # a made-up language, or the library for its words is not installed
+    except IsoglotError:  # a made-up language, or its segmenter is not installed
         words_of = str.split
     lines = [line for line in islice(read_stream([text]), _FERTILITY_LINES) if line]
     words = sum(len(words_of(line)) for line in lines)

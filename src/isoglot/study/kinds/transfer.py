@@ -44,17 +44,10 @@ def fine_tune(work: Work) -> list[Number]:
         chosen = [
             one for trial in done.trials for one in trial.tests if (one.language, one.way) == (line.language, line.way)
         ]
-        counts_SN2 = [one.test.scores.ratio_S2 for one in chosen]
         items = done.tests[line.language]
-        found.append(
-            Number(
-                f"{measure}{_WAYS[line.way]}",
-                line.estimate.value,
-                {"language": line.language},
-                resampled_ratios(counts_SN2, items),
-                items,
-            )
-        )
+        draws = resampled_ratios([one.test.scores.ratio_S2 for one in chosen], items)
+        at = {"language": line.language}
+        found.append(Number(f"{measure}{_WAYS[line.way]}", line.estimate.value, at, draws, items))
     found.append(Number(f"{measure}_dev", done.learned.score, {"language": done.learned.language}))
     found.append(Number(f"{measure}_learned", float(not done.learned.nothing), {"language": done.learned.language}))
     return found

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from isoglot.core.errors import InputError
 from isoglot.study.kinds.pretrain import ENCODER
 from isoglot.study.kinds.step_inputs import open_step_encoder, read_entries, step_languages
-from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
+from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY, first_lines
 from isoglot.study.numbers import Coordinate, Number, items_hash, ratio_number, share_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
 
@@ -63,18 +63,16 @@ def train_static(work: Work) -> list[Number]:
     for name in (RECORD, IDENTITY):  # times and paths are no result
         (work.folder / ENCODER / name).unlink(missing_ok=True)
     passes = 1 if work.settings["method"] == "glove" else config.epochs  # GloVe counts once, and learns from the counts
-    return [
-        Number("training_tokens", sum(done.facts["tokens"].values()) * passes),
-        Number("known_subwords", done.facts["known"]),
-    ]
+    tokens = passes * sum(done.facts["tokens"].values())
+    return [Number("training_tokens", tokens), Number("known_subwords", done.facts["known"])]
 
 
 def word_vectors(work: Work) -> list[Number]:
     """Average the words of dictionaries over their contexts in a text, in every layer.
 
-    Settings: ``language``; ``sentences``, the lines of the text that are read at most; ``contexts``, sentences of a
-    word that count at most; ``length``, tokens of an input at most, longer lines go through in windows; inputs
-    ``encoder``, ``text`` and ``dictionary.PAIR``, of which the language's side is read.
+    Settings: ``language``; ``sentences``, the most lines of the text that are read; ``contexts``, the most sentences of
+    a word; ``length``, the most tokens of an input (longer lines are read in windows); inputs ``encoder``, ``text`` and
+    ``dictionary.PAIR``, of which the language's side is read.
     """
     from isoglot.compare.parallel_sentences import language_for
     from isoglot.core.artifact import save_arrays
@@ -111,24 +109,20 @@ def _words(work: Work) -> list[str]:
 
 def _segmented(work: Work) -> list[list[str]]:
     """The first lines of the text as lists of words; kept for the other systems of a worker."""
-    from itertools import islice
-
     from isoglot.text.cleaning.segmentation import split_words, word_method
-    from isoglot.text.stream import read_stream
 
     language, path = work.settings["language"], work.inputs["text"] / TEXT
 
     def read() -> list[list[str]]:
         method = word_method(language)
-        lines = islice((line for line in read_stream([path]) if line), work.settings.get("sentences"))
+        lines = first_lines(path, work.settings.get("sentences"))
         return [cut for line in lines if (cut := split_words(line, language, method))]
 
-    sentences: list[list[str]] = work.cached(("words", str(path), work.settings.get("sentences")), read)
-    return sentences
+    return work.cached(("words", str(path), work.settings.get("sentences")), read)
 
 
 def retrieve_words(work: Work) -> list[Number]:
-    """Look for the translations of words in several systems, all on the same entries and among the same candidates.
+    """Word retrieval in several systems, all on the same dictionary entries and among the same candidates.
 
     Entries are those both of whose words every system has; candidates are their targets, as Liu et al. (2020) rank.
     The layer of a system with several is chosen on one half of the source words and scored on the other, both ways.
@@ -144,15 +138,10 @@ def retrieve_words(work: Work) -> list[Number]:
     every = read_entries(work.inputs["dictionary"])
     entries = [entry for entry in every if entry.source in known[0] and entry.target in known[1]]
     if not entries:
-        raise InputError(
-            f"no entry of {settings['source']}-{settings['target']} has both words in all systems",
-            "give text with more of the dictionary's words",
-            "no-match",
-        )
-    words = [
-        list(dict.fromkeys(entry.source for entry in entries)),
-        list(dict.fromkeys(entry.target for entry in entries)),
-    ]
+        problem = f"no entry of {settings['source']}-{settings['target']} has both words in all systems"
+        remedy = "give text with more of the dictionary's words"
+        raise InputError(problem, remedy, "no-match")
+    words = [list(dict.fromkeys(getattr(entry, side) for entry in entries)) for side in ("source", "target")]
     gold, _ = match_dictionary(entries, *words)
     items = items_hash([[words[0][row], words[1][other]] for row, other in gold.pairs_P2.tolist()])
     at: dict[str, Coordinate] = {"language": settings["target"]}
@@ -200,10 +189,7 @@ def _scores(
         others = {layer: mrr_Q2[~half].sum(axis=0) for layer, (mrr_Q2, _) in parts.items()}
         best = max(parts, key=lambda layer: others[layer][0])
         chosen_Q2[half], chosen_hits_Q2[half] = (some_Q2[half] for some_Q2 in parts[best])
-    numbers = [
-        ratio_number("word_mrr", chosen_Q2, at, items),
-        ratio_number("word_p1", chosen_hits_Q2, at, items),
-    ]
+    numbers = [ratio_number("word_mrr", chosen_Q2, at, items), ratio_number("word_p1", chosen_hits_Q2, at, items)]
     other_Q = np.ones(len(half_Q), dtype=bool)
     other_Q[spelled_alike(gold, *words).source_rows] = False  # found whatever was learned
     if other_Q.any():
@@ -265,12 +251,8 @@ def map_embeddings(work: Work) -> list[Number]:
         word_rows(open_step_encoder(work, name), baseline.words, language)
         for name, language, baseline in zip(("encoder", "other"), step_languages(work), fasttext, strict=True)
     ]
-    baselines = [some.only(set(one.words)) for some, one in zip(fasttext, rows, strict=True)]
-    systems = {
-        "encoder": [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)],
-        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
-    }
-    return _scored(work, [rows[0].words, rows[1].words], systems, "embeddings")
+    layers = [LayerRows(0, 0, rows[0].matrix_ND, rows[1].matrix_ND)]
+    return _scored(work, [side.words for side in rows], layers, fasttext, "embeddings")
 
 
 def map_contexts(work: Work) -> list[Number]:
@@ -298,20 +280,15 @@ def map_contexts(work: Work) -> list[Number]:
                 progress=work.progress,
             )
         )
-    met = [list(each.words or ()) for each in types]
-    baselines = [some.only(set(own)) for some, own in zip(fasttext, met, strict=True)]
-    systems = {
-        "encoder": [LayerRows(one, one, types[0][one], types[1][one]) for one in types[0].layers],
-        "fasttext": [LayerRows(None, None, baselines[0].matrix_ND, baselines[1].matrix_ND)],
-    }
-    return _scored(work, met, systems, "contexts")
+    layers = [LayerRows(one, one, types[0][one], types[1][one]) for one in types[0].layers]
+    return _scored(work, [list(side.words or ()) for side in types], layers, fasttext, "contexts")
 
 
 def word_rows(encoder: EncoderLike, words: Sequence[str], language: str) -> Vectors:
     """The rows of the embedding matrix of words that are one subword, in the order given.
 
-    The words are in lower case, as MUSE's are. Of one that is not one subword so, the row with a capital is taken (a
-    German noun, a name), or that in capitals.
+    The words are in lower case, as MUSE's are. If a word is not one subword in lower case, the row of its capitalized
+    form is taken (a German noun, a name), or else that in upper case.
 
     Raises:
         InputError: None of them is one subword.
@@ -362,21 +339,23 @@ def _sentences(work: Work, language: str, name: str, count: int | None) -> list[
     def read() -> list[list[str]]:
         return [words for _, words in islice(SegmentedFile(path, language).sentences(), count)]
 
-    found: list[list[str]] = work.cached(("segmented", str(path), count), read)
-    return found
+    return work.cached(("segmented", str(path), count), read)
 
 
 # --- scores ---
 
 
 def _scored(
-    work: Work, words: Sequence[Sequence[str]], systems: Mapping[str, Sequence[LayerRows]], vectors: str
+    work: Work, words: Sequence[list[str]], layers: Sequence[LayerRows], fasttext: Sequence[Vectors], vectors: str
 ) -> list[Number]:
-    """Fit a map for every layer of every system and look for translations among all words of the target."""
+    """P@1 of word retrieval after a map, for every layer and for fastText's vectors of the same words.
+
+    Candidates are all words of the target.
+    """
     from hashlib import sha256
 
     from isoglot.align.by_dictionary import WordSplit
-    from isoglot.align.layer_maps import align_layers
+    from isoglot.align.layer_maps import LayerRows, align_layers
     from isoglot.align.maps.config import AlignConfig
     from isoglot.core.config import build_config
 
@@ -387,7 +366,8 @@ def _scored(
     counts = {"entries": len(pairs.test_P2), "train_entries": len(pairs.train_P2), "candidates": len(words[1])}
     at: dict[str, Coordinate] = {"vectors": vectors, "language": language}
     numbers = [Number(f"word_{name}", count, at) for name, count in counts.items()]
-    for system, rows in systems.items():
+    baselines = [every.only(set(own)).matrix_ND for every, own in zip(fasttext, words, strict=True)]
+    for system, rows in {"encoder": layers, "fasttext": [LayerRows(None, None, *baselines)]}.items():
         for layer in align_layers(rows, *pairs[:2], config, fitted="all", alike=pairs.alike, device=device):
             scores = layer.after.of(config.retrieval)
             asked = [words[0][row] for row in scores.queries_Q.tolist()]

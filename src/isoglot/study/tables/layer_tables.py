@@ -62,14 +62,9 @@ def similarity_curves(study: Study) -> list[SimilarityCurve]:
             by_layer = {int(layer): cells for layer, cells in sorted(some.by("layer").items())}
             if by_layer:
                 ends = {layer: interval(cells) for layer, cells in by_layer.items()}
-                found.append(
-                    SimilarityCurve(
-                        pair=pair,
-                        name=name,
-                        layers=tuple((layer, cells.mean) for layer, cells in by_layer.items()),
-                        band=tuple((layer, *end) for layer, end in ends.items() if end is not None),
-                    )
-                )
+                layers = tuple((layer, cells.mean) for layer, cells in by_layer.items())
+                band = tuple((layer, *end) for layer, end in ends.items() if end is not None)
+                found.append(SimilarityCurve(pair=pair, name=name, layers=layers, band=band))
     return found
 
 
@@ -126,6 +121,7 @@ def _table(measure: str, place: str, columns: Curves) -> Table:
     return Table.from_rows(rows, heads, caption=f"{title}: {place}")
 
 
+_ByLayer = dict[int, float]
 Moment = tuple[int, float]
 """Tokens read until then, and a value."""
 Censored = Literal["", "never", "before"]
@@ -211,40 +207,37 @@ def _curve(numbers: Numbers, pair: str, title: str) -> EmergenceCurve | None:
     )
 
 
-def _from_untrained(
-    floor: dict[int, float], moments: dict[int, dict[int, float]]
-) -> list[tuple[int, dict[int, float]]]:
+def _from_untrained(floor: _ByLayer, moments: dict[int, _ByLayer]) -> list[tuple[int, _ByLayer]]:
     return sorted((moments | ({0: floor} if floor and 0 not in moments else {})).items())
 
 
-def _layer_means(moments: Sequence[tuple[int, dict[int, float]]]) -> tuple[Moment, ...]:
+def _layer_means(moments: Sequence[tuple[int, _ByLayer]]) -> tuple[Moment, ...]:
     return tuple((at, sum(layers.values()) / len(layers)) for at, layers in moments)
 
 
-def _by_moment(numbers: Numbers) -> dict[int, dict[int, float]]:
+def _by_moment(numbers: Numbers) -> dict[int, _ByLayer]:
     return {int(tokens): _by_layer(some) for tokens, some in numbers.by("tokens").items()}
 
 
-def _by_layer(numbers: Numbers) -> dict[int, float]:
+def _by_layer(numbers: Numbers) -> _ByLayer:
     """The mean over seeds in each layer."""
     return {int(layer): some.mean for layer, some in numbers.by("layer").items()}
 
 
 def threshold_table(curves: Sequence[EmergenceCurve]) -> Table:
     """Tokens that every arm read until P@1 reached thresholds, and P@1 at the end."""
-    rows = []
-    for curve in curves:
-        row: dict[str, Any] = {"pair": curve.pair, "arm": curve.arm}
-        for threshold in THRESHOLDS:
-            tokens, censored = tokens_to_threshold(curve.p1, threshold)
-            name = _threshold_name(threshold)
-            row |= {name: None if censored == "never" else tokens, f"{name}_censored": censored or "no"}
-        row |= {"p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]}
-        rows.append(row | {"probe": curve.probe[-1][1] if curve.probe else None})
+    rows: list[dict[str, Any]] = [
+        {"pair": curve.pair, "arm": curve.arm, "p1": curve.p1[-1][1], "layer": curve.layer, "cka": curve.cka[-1][1]}
+        | {"probe": curve.probe[-1][1] if curve.probe else None}
+        for curve in curves
+    ]
     factor, unit = token_unit(max((curve.p1[-1][0] for curve in curves), default=0))
     columns = [Column("pair"), Column("arm")]
     for threshold in THRESHOLDS:
-        name, title = _threshold_name(threshold), f"to {100 * threshold:.0f} %"
+        name, title = f"to_{100 * threshold:.0f}", f"to {100 * threshold:.0f} %"
+        for row, curve in zip(rows, curves, strict=True):
+            tokens, censored = tokens_to_threshold(curve.p1, threshold)
+            row |= {name: None if censored == "never" else tokens, f"{name}_censored": censored or "no"}
         columns += [
             Column(name, title=title, above=f"{unit} tokens", kind="number", scale=1 / factor, format=".3g"),
             Column(f"{name}_censored", hidden=True),
@@ -273,7 +266,3 @@ def token_unit(tokens: float) -> tuple[float, str]:
     ((1000000000.0, 'billion'), (1000000.0, 'million'), (1000.0, 'thousand'))
     """
     return (1e9, "billion") if tokens >= 1e9 else (1e6, "million") if tokens >= 1e6 else (1e3, "thousand")
-
-
-def _threshold_name(threshold: float) -> str:
-    return f"to_{100 * threshold:.0f}"

@@ -63,26 +63,19 @@ def size_table(numbers: Numbers) -> Table:
         _ITEMS,
     )
     caption = "Words and NLI by size of the text and length of the input (Figures 1 to 6)"
-    return Table.from_rows(rows, columns, caption=caption, footnotes=notes, intervals="plus-minus")
+    return _plus_minus(rows, columns, caption, notes)
 
 
 def size_language_table(numbers: Numbers) -> Table:
     """The same language by language, without intervals."""
-    columns, rows = list(_SYSTEM), []
-    shown = {"MRR, %": ("word_mrr", 100.0), "NLI, %": ("nli", 1.0)}
-    languages = {
-        above: numbers.select(measure, layer=None, arm=None).values_of("language")
-        for above, (measure, _) in shown.items()
-    }
-    for above, codes in languages.items():
-        columns += [Column(f"{shown[above][0]}_{code}", title=code, above=above, format=".1f") for code in codes]
-    for at in size_systems(numbers):
-        row = _system_cells(at)
-        for above, (measure, scale) in shown.items():
-            for code in languages[above]:
+    columns, systems = list(_SYSTEM), size_systems(numbers)
+    rows = [_system_cells(at) for at in systems]
+    for above, measure, scale in (("MRR, %", "word_mrr", 100.0), ("NLI, %", "nli", 1.0)):
+        for code in numbers.select(measure, layer=None, arm=None).values_of("language"):
+            columns.append(Column(f"{measure}_{code}", title=code, above=above, format=".1f"))
+            for row, at in zip(rows, systems, strict=True):
                 some = numbers_of_system(numbers, measure, at, code)
                 row[f"{measure}_{code}"] = scale * some.mean if len(some) else None
-        rows.append(row)
     return Table.from_rows(rows, columns, caption="The same by language (Figures 1 to 6)")
 
 
@@ -126,7 +119,7 @@ def bleu_table(numbers: Numbers) -> Table:
         "BLEU-1 by sacrebleu's tokenizer 13a, characters in Chinese; the paper does not name its own.",
         _ITEMS,
     )
-    return _beside(rows, columns, "Token translation by a shift: BLEU-1 (Table 2)", notes)
+    return _plus_minus(rows, columns, "Token translation by a shift: BLEU-1 (Table 2)", notes)
 
 
 def rate_table(numbers: Numbers) -> Table:
@@ -155,7 +148,7 @@ def rate_table(numbers: Numbers) -> Table:
         "–: not run, not printed, or no decoded token belongs to one of the two languages alone.",
         _ITEMS,
     )
-    return _beside(rows, columns, "Convert rate, % (Table 2)", notes)
+    return _plus_minus(rows, columns, "Convert rate, % (Table 2)", notes)
 
 
 def outside_table(numbers: Numbers) -> Table:
@@ -175,7 +168,7 @@ def outside_table(numbers: Numbers) -> Table:
     other = numbers.select("other_language_share")
     masked = ", ".join(f"{one.at['source']} {100 * one.value:.1f} %" for one in other if one.at.get("seed", 0) == 0)
     notes = (f"At layer {late}. Masked tokens decoded in another language without a shift: {masked}.", _ITEMS)
-    return _beside(rows, columns, "Decoded tokens that neither language has, %", notes)
+    return _plus_minus(rows, columns, "Decoded tokens that neither language has, %", notes)
 
 
 # --- Table 3 ---
@@ -187,12 +180,10 @@ def token_set_table(numbers: Numbers) -> Table:
     sizes = numbers.select("token_set_size", seed=0)
     first = sizes.values_of("language")[0]
     rows = []
+    size_paper, shared_paper = (_by_language(table, table[name]) for name in ("token_set", "shared_with_english"))
     for language in dict.fromkeys([*sizes.values_of("language"), *table["languages"]]):
-        row: dict[str, Any] = {"language": language}
-        if language in table["languages"]:
-            place = table["languages"].index(language)
-            row |= {"size_paper": table["token_set"][place]}
-            row |= {"shared_paper": table["shared_with_english"][place]} if first == "en" else {}
+        row: dict[str, Any] = {"language": language, "size_paper": size_paper.get(language)}
+        row["shared_paper"] = shared_paper.get(language) if first == "en" else None
         for name, some in (
             ("size", sizes.select(language=language)),
             ("shared", numbers.select("token_set_shared", source=first, target=language, seed=0)),
@@ -212,7 +203,7 @@ def token_set_table(numbers: Numbers) -> Table:
         *_setting(numbers),
         f"A token is in the set of a language whose text has it {often}; the paper does not say how much text it read.",
     )
-    return _beside(rows, columns, "Token sets (Table 3)", notes)
+    return _plus_minus(rows, columns, "Token sets (Table 3)", notes)
 
 
 # --- Table 4 ---
@@ -239,22 +230,18 @@ def shift_table(numbers: Numbers) -> Table:
         "α is chosen on the dev set of each language: with a shift the transfer is not strictly zero-shot.",
         _ITEMS,
     )
-    return _beside(rows, columns, "NLI, accuracy in %, with a shift at the middle layer (Table 4)", notes)
+    return _plus_minus(rows, columns, "NLI, accuracy in %, with a shift at the middle layer (Table 4)", notes)
 
 
 def _shift_row(numbers: Numbers, scores: Numbers, table: dict[str, Any], language: str) -> dict[str, Any]:
     row: dict[str, Any] = {"language": language}
     for arm in SHIFT_ARMS:
         row[arm] = mean_cell([scores.select(arm=arm, language=language)])
-        printed_arm = table["arms"][arm]
-        if language in table["languages"]:
-            row[f"{arm}_paper"] = printed_arm["values"][table["languages"].index(language)]
-        elif language == "en":
-            row[f"{arm}_paper"] = printed_arm.get("english")
+        some = table["arms"][arm]
+        row[f"{arm}_paper"] = (_by_language(table, some["values"]) | {"en": some.get("english")}).get(language)
     chosen = numbers.select("shift_alpha", language=language)
     row["alpha"] = chosen.mean if len(chosen) else None
-    if language in table["languages"]:
-        row["alpha_paper"] = table["alpha"][table["languages"].index(language)]
+    row["alpha_paper"] = _by_language(table, table["alpha"]).get(language)
     return row
 
 
@@ -264,7 +251,7 @@ def _shift_mean(
     row: dict[str, Any] = {"language": title}
     for arm in SHIFT_ARMS:
         some = table["arms"][arm]
-        values = [some["values"][table["languages"].index(code)] for code in theirs]
+        values = [_by_language(table, some["values"])[code] for code in theirs]
         row[f"{arm}_paper"] = some["average"] if len(values) == len(some["values"]) else sum(values) / len(values)
         row[arm] = mean_cell([scores.select(arm=arm, language=code) for code in ours])
     return row
@@ -273,7 +260,12 @@ def _shift_mean(
 # --- beside the paper ---
 
 
-def _beside(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: Sequence[str]) -> Table:
+def _by_language(table: Mapping[str, Any], values: Sequence[float]) -> dict[str, Any]:
+    """Printed values of a table by language."""
+    return dict(zip(table["languages"], values, strict=True))
+
+
+def _plus_minus(rows: Sequence[dict[str, Any]], columns: Sequence[Column], caption: str, notes: Sequence[str]) -> Table:
     return Table.from_rows(rows, columns, caption=caption, footnotes=tuple(notes), intervals="plus-minus")
 
 

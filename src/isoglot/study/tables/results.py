@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,15 +121,13 @@ def facts_table(study: Study) -> Table:
         row: dict[str, Any] = {}
         for measure, (words, digits) in FACTS.items():
             for language in of_arm.select(measure).values_of("language"):
-                name = f"{measure}_{language}"
-                columns.setdefault(name, Column(name, title=language, above=words, format=digits))
-                row[name] = of_arm.select(measure, language=language).mean
+                value = of_arm.select(measure, language=language).mean
+                _add(row, columns, f"{measure}_{language}", value, title=language, above=words, format=digits)
         for task, title in TASKS.items():
             for source in of_arm.select(f"{task}_dev").values_of("language"):
                 some = of_arm.select(task, language=source, layer=None)
-                name = f"{task}_{source}"
-                columns.setdefault(name, Column(name, title=title, above=f"score in {source}", format=".1f"))
-                row[name] = some.mean if len(some) else None
+                score = some.mean if len(some) else None
+                _add(row, columns, f"{task}_{source}", score, title=title, above=f"score in {source}", format=".1f")
         if row and variant is None:
             rows.append({"pair": pair, "arm": study.about["arms"][arm], **row})
     return Table.from_rows(rows, columns.values(), caption="Beside the scores")
@@ -152,25 +150,26 @@ def _scores(numbers: Numbers, bases: Mapping[str, Numbers], columns: dict[str, C
     row: dict[str, Any] = {}
     for measure, title in TASKS.items():
         for language in numbers.select(measure).values_of("language"):
-            name = f"{measure}_{language}"
-            columns.setdefault(name, Column(name, title=language, above=title, format=".1f"))
-            row[name] = mean_cell([numbers.select(measure, language=language)])
+            cell = mean_cell([numbers.select(measure, language=language)])
+            _add(row, columns, f"{measure}_{language}", cell, title=language, above=title, format=".1f")
         for base, words in (("delta", "Δ"), ("anchors", "Δ anchors")):
             delta = _delta(numbers, bases[base], measure) if base in bases else None
             if delta is not None:
-                name = f"{measure}_{base}"
-                columns.setdefault(name, Column(name, title=words, above=title, format="+.1f"))
-                row[name] = delta
+                _add(row, columns, f"{measure}_{base}", delta, title=words, above=title, format="+.1f")
     layers = numbers.select("sentence_p1").by("layer").values()
     if layers:
-        columns.setdefault("p1", Column("p1", title="P@1", unit="%", scale=100, format=".1f"))
         best = max(layers, key=lambda some: some.mean)
-        row["p1"] = mean_cell([best])
+        _add(row, columns, "p1", mean_cell([best]), title="P@1", unit="%", scale=100, format=".1f")
     similar = numbers.select("cka", estimator="debiased")
     if len(similar):
-        columns.setdefault("cka", Column("cka", title="CKA", format=".2f"))
-        row["cka"] = similar.mean
+        _add(row, columns, "cka", similar.mean, title="CKA", format=".2f")
     return row
+
+
+def _add(row: dict[str, Any], columns: dict[str, Column], name: str, cell: object, **about: Any) -> None:  # noqa: ANN401
+    """Add a cell to a row, and its column if there is none yet."""
+    columns.setdefault(name, Column(name, **about))
+    row[name] = cell
 
 
 def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
@@ -188,7 +187,7 @@ def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
 
 
 def about_study(study: Study) -> str:
-    """Budget and data, to stand beside every verdict."""
+    """Budget and data, shown with every verdict."""
     tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
     factor, unit = token_unit(max(tokens, default=0))
     ends = sorted({min(tokens), max(tokens)}) if tokens else []
@@ -203,9 +202,7 @@ def about_study(study: Study) -> str:
 def _data_words(study: Study) -> str:
     """The text that a study has read and how it was tested, in a few words."""
     every = [(step.kind, name, file) for step in study.steps.values() for name, file in step.files.items()]
-    files = {
-        Path(file.path).name: file for kind, name, file in every if kind == "cut-text" and name.startswith("text.")
-    }
+    files = {Path(one.path).name: one for kind, name, one in every if kind == "cut-text" and name.startswith("text.")}
     texts = [f"{name} ({file.key[:8]})" for name, file in files.items()]
     tests = {file.key for _, name, file in every if name != "encoder"} - {file.key for file in files.values()}
     if not texts:
@@ -223,11 +220,9 @@ def study_verdicts(study: Study) -> list[Verdict]:
 
     paper = study.about.get("paper")
     if paper is None:
-        raise ConfigError(
-            f"{study.about.get('recipe')} tests no claims of a paper",
-            "isoglot study list names those that do",
-            "not-supported",
-        )
+        problem = f"{study.about.get('recipe')} tests no claims of a paper"
+        remedy = "isoglot study list names those that do"
+        raise ConfigError(problem, remedy, "not-supported")
     found = verify(study.numbers(), paper, about=about_study(study))
     named = study.about.get("claims") or [one.claim for one in found]
     return [one for one in found if one.claim in named]
@@ -239,9 +234,7 @@ def short_verdict_table(verdicts: Sequence[Verdict]) -> Table:
 
     run = [one for one in verdicts if one.outcome != "not run"]
     rest = [one.claim for one in verdicts if one.outcome == "not run"]
-    shown = run or verdicts
-    names = ("claim", "sentence", "verdict", "ours")
-    rows = [{name: row[name] for name in names} for row in verdict_table(shown).dicts()]
+    rows = verdict_table(run or verdicts).dicts()
     columns = [Column("claim"), Column("sentence", title="the paper says"), Column("verdict"), Column("ours")]
     notes = (f"Not run, numbers are missing: {', '.join(rest)}.",) if run and rest else ()
     return Table.from_rows(rows, columns, caption=f"Verdicts: {verdicts[0].about}" if verdicts else "", footnotes=notes)
@@ -290,13 +283,9 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
 
 def difference_table(differences: Sequence[Difference]) -> Table:
     """A row for each number or verdict that is not as expected."""
-    rows = [
-        {"what": one.what, "kind": one.kind, "expected": str(one.expected), "found": str(one.found)}
-        for one in differences
-    ]
-    columns = [Column("what"), Column("kind"), Column("expected"), Column("found")]
+    rows = [asdict(one) | {"expected": str(one.expected), "found": str(one.found)} for one in differences]
     caption = f"{len(rows)} differences from the expected numbers" if rows else "Nothing differs beyond its interval"
-    return Table.from_rows(rows, columns, caption=caption)
+    return Table.from_rows(rows, ["what", "kind", "expected", "found"], caption=caption)
 
 
 # --- what ran ---
