@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,23 @@ def test_another_budget_is_told_apart():
     study = Study.open(RESULTS / "wu2020-en-de-2B")
     found = {one.what for one in study_differences(study, [], "wu2020-en-de") if one.kind == "number"}
     assert any(what.startswith("ner (") for what in found), "ten points of F1 are beyond the interval"
+
+
+@published
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        ([], "[]"),
+        ({"version": 1}, "'numbers'"),
+        ({"version": 1, "numbers": [{"measure": "nli"}], "verdicts": {}}, "'numbers.0.at'"),
+        ({"version": 1, "numbers": [], "verdicts": ["W1"]}, "'verdicts'"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, content: object, value: str) -> None:
+    path = tmp_path / "expected.json"
+    path.write_text(json.dumps(content))
+    with raises("corrupt-file", value, file=path):
+        study_differences(Study.open(RESULTS / "wu2020-en-de-2B"), [], path)
 
 
 @published

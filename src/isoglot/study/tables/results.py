@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.artifact import stored_json
+from isoglot.core.artifact import check_form, stored_json
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
@@ -259,6 +259,8 @@ def study_expected(study: Study) -> dict[str, Any]:
 
 EXPECTED = Path(__file__).parents[1] / "expected"
 """Numbers of our own studies, ``NAME.json.zst``: what :func:`study_expected` says of ``results/NAME``."""
+_NUMBER = {"measure": str, "at": {...: str | int | float}, "value": int | float, "error": int | float}
+_EXPECTED_FORM = {"version": int, "numbers": [_NUMBER], "verdicts": {...: str}}
 
 
 def expected_names() -> list[str]:
@@ -275,6 +277,7 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
         source: A name of :func:`expected_names`, or a file of :func:`study_expected`.
 
     Raises:
+        CorruptFileError: Something in the file is missing or has an invalid value.
         InputError: The file is of another format.
         StorageError: It cannot be read.
     """
@@ -285,7 +288,9 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
         remedy = f"name one, or one of the package: {', '.join(names)}"
         raise StorageError("no such file of expected numbers", remedy, "not-found", file=source)
     path = EXPECTED / f"{source}.json" if str(source) in names else source
-    return against(stored_json(path), study.numbers(), verdicts)
+    file = stored_json(path)
+    check_form(file, _EXPECTED_FORM, path, remedy="write it again with isoglot study expected")
+    return against(file, study.numbers(), verdicts)
 
 
 def difference_table(differences: Sequence[Difference]) -> Table:
