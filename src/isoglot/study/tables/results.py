@@ -12,7 +12,7 @@ from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
 from isoglot.study.numbers import Number, Numbers, mean_cell
-from isoglot.study.tables.arm_tests import arm_table
+from isoglot.study.tables.arm_tests import arm_table, baseline_of
 from isoglot.study.tables.layer_tables import emergence_curves, layer_tables, threshold_table, token_unit
 from isoglot.study.tables.multilingual_tables import multilingual_tables
 from isoglot.study.tables.paper_comparison import ANCHORS, SEPARATE, loss_table, paper_table
@@ -104,7 +104,7 @@ def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
     columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
     rows = []
     for pair, arm, of_arm, variant in _arms(study, numbers):
-        bases = {"delta": study.about.get("baseline")} | ({"anchors": ANCHORS} if arm.startswith(SEPARATE) else {})
+        bases = {"delta": baseline_of(study)} | ({"anchors": ANCHORS} if arm.startswith(SEPARATE) else {})
         here = {name: numbers.select(pair=pair, arm=base, variant=None) for name, base in bases.items()}
         row = _scores(of_arm, here, columns)
         if row:
