@@ -1,6 +1,6 @@
 """Run a published study of built-in languages again and compare it with the expected numbers in the package.
 
-    python benchmarks/rerun_study.py thumbnail-3M
+    python benchmarks/rerun_study.py thumbnail-1.5M
 
 ``make proof`` runs it. What differs beyond the intervals of both, which are over seeds, is listed, and the exit code is 1.
 On another processor the last bits of training differ, and with them every number a little: intervals allow for that.
@@ -33,7 +33,7 @@ def planned_again(name: str) -> BuiltStudy:
 def main() -> int:
     """Run, compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="?", default="thumbnail-3M", help="a folder of results/")
+    parser.add_argument("name", nargs="?", default="thumbnail-1.5M", help="a folder of results/")
     parser.add_argument("--workers", type=int, default=None, help="processes")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
