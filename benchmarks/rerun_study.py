@@ -15,8 +15,7 @@ from pathlib import Path
 
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.data import StudyData
-from isoglot.study.engines import RunOptions
-from isoglot.study.engines.local import run_local
+from isoglot.study.engines import RunOptions, run_study
 from isoglot.study.study import Study
 from isoglot.study.tables.results import difference_table, study_differences
 
@@ -38,7 +37,7 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rerun-") as folder:
         study = Study.create(folder, planned_again(given.name))
-        done = run_local(study, RunOptions(device="cpu", workers=given.workers))
+        done = run_study(study, "local", RunOptions(device="cpu", workers=given.workers))
         for error in done.failed.values():
             print(f"FAILED {error}")
         found = study_differences(study, [], given.name)
