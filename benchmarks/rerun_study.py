@@ -2,7 +2,7 @@
 
     python benchmarks/rerun_study.py thumbnail-1.5M
 
-``make proof`` runs it. What differs beyond the intervals of both, which are over seeds, is listed, and the exit code is 1.
+``make proof`` runs it. What differs beyond the intervals of both, which are over seeds, is listed, with exit code 1.
 On another processor the last bits of training differ, and with them every number a little: intervals allow for that.
 """
 
