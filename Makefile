@@ -50,9 +50,9 @@ docs: $(VENV)/.docs  ## the site, with executed tutorials, in docs/_build/html; 
 dist:  ## build the sdist and the wheel, check them, install the wheel into clean environments (EXTRAS="hf report": with these, too)
 	@scripts/check_dist "$(PYTHON)" "$(TORCH_INDEX)" $(EXTRAS)
 
-proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers (FUZZ=full: all cases), damaged files
+proof: $(VENV)/.dev  ## what is too long for test: kills, fuzzers (FUZZ=full: all cases), damaged files, the thumbnail study again
 	@failed=; for proof in "kill_study.py --kills 50" "fuzz.py readers --cases $(READER_CASES)" "fuzz.py cli --cases $(CLI_CASES)" \
-	  "damage.py" "proof.py"; do \
+	  "damage.py" "proof.py" "rerun_study.py thumbnail-1.5M"; do \
 	  echo "== $$proof"; $(BIN)/python benchmarks/$$proof || failed="$$failed, $$proof"; \
 	done; \
 	echo "== a real SLURM, where it is installed"; \

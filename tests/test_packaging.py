@@ -75,6 +75,8 @@ def test_make_proof_fuzzes_as_much_as_it_is_told(given: tuple[str, ...], cases: 
     command = ["make", "-n", "-o", ".venv/.dev", "proof", *given]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert re.findall(r"fuzz\.py (\w+) --cases (\d+)", shown) == [("readers", str(cases[0])), ("cli", str(cases[1]))]
+    (name,) = re.findall(r"rerun_study\.py ([\w.-]+)", shown)
+    assert (ROOT / "results" / name / "study.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,32 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path) -> None:
     path.write_text(PLAN.replace("recipe =", "receipt ="))
     with raises("config.unknown-key", "'arms.two.receipt'"):
         load_study(str(path))
+    path.write_text('title = "x"\nmeasures = ["ner"]\nfrozen = {upper = "l9-a"}\n[arms.default]\n')
+    with raises("config.malformed-option", "'l9-a'"):
+        load_study(str(path))
     path.write_text('title = "x"\nmeasures = ["retrieval"]\n[data.texts]\nen = "a"\n[arms.one]\n')
     with raises("config.unknown-key"):
         study_data(str(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ('budget = "8m"', ["'8m'"]),
+        ('budget = "0tokens"', ["'0tokens'"]),
+        ('budget = "much"', ["'much'"]),
+        ('baseline = "tow"', ["'tow'"]),
+        ('measures = ["speed"]', ["'speed'", "measures"]),
+    ],
+)
+def test_a_setting_that_would_spoil_the_comparison_is_refused(tmp_path: Path, line: str, values: list[str]) -> None:
+    """Arms that read for a time read different amounts; a baseline that is not there leaves nothing to compare with."""
+    measures = "" if line.startswith("measures") else 'measures = ["retrieval"]\n'
+    (tmp_path / "plan.toml").write_text(
+        f'title = "x"\n{measures}{line}\n[arms.default]\n[arms.two]\nplan = "sep-emb"\n'
+    )
+    with raises("config.invalid-value", *values):
+        load_study(str(tmp_path / "plan.toml"))
 
 
 def test_the_example_can_be_planned() -> None:

@@ -428,7 +428,7 @@ def test_text_that_is_too_small_and_words_that_leak_are_refused_before_anything_
     (tmp_path / "test.txt").write_text("house\tHaus\ncat\tKater\n")
     files = {"dictionary": {"en-de": {"train": "train.txt", "test": "test.txt"}}}
     with raises("input.leak", 1, 2, "'cat'"):
-        build_study("table1", data_from(files, folder=tmp_path), StudyOptions(scale="nano"))
+        build_study("table1", data_from(_texts(tmp_path) | files, folder=tmp_path), StudyOptions(scale="nano"))
 
 
 def _texts(folder: Path) -> dict[str, dict[str, object]]:
@@ -467,6 +467,18 @@ def test_files_that_cannot_be_read_are_refused_before_anything_runs(
         build_study("emergence", data_from(good | tables, folder=tmp_path), replace(options, scale="nano"))
     assert refused.value.code.startswith(("config.", "input."))
     assert any(name in str(refused.value) for name in ("prose.md", "empty.tsv", "foo", "jieba"))
+
+
+def test_data_that_would_not_be_looked_at_is_refused(tmp_path: Path) -> None:
+    tables = _texts(tmp_path)
+    for name in ("thumbnail", "factorial"):
+        with raises("config.conflicting-options", name):
+            build_study(name, data_from(tables, folder=tmp_path))
+        with raises("config.conflicting-options", name):
+            build_study(name, StudyData(), StudyOptions(pairs=("en-de",)))
+    del tables["text"]
+    with raises("config.missing-data", "parallel"):
+        build_study("emergence", data_from(tables, folder=tmp_path), OPTIONS)
 
 
 def test_parallel_files_of_a_pair_serve_the_reversed_one(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
         raise ConfigError(
             f"{name} pretrains its encoders", "run a recipe of liu2020 with a released model", "conflicting-options"
         )
+    _check_used(name, recipes, data, options)
     multilingual = any(recipe.is_multilingual for recipe in recipes)
     named = tuple(map(pair_name, recipes[0].pairs))
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
@@ -141,6 +142,18 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
         problem = f"{name} has nothing to measure" + (f": {built.left_out[0]}" if built.left_out else "")
         raise ConfigError(problem, "give it the data that it needs", "missing-data")
     return built
+
+
+def _check_used(name: str, recipes: tuple[StudyRecipe, ...], data: StudyData, options: StudyOptions) -> None:
+    """Refuse data and pairs that the study would not look at."""
+    given = [table for table, files in vars(data).items() if files]
+    if set().union(*(recipe.measures for recipe in recipes)) <= {"twins", "factorial"} and (given or options.pairs):
+        problem = f"{name} is about built-in English and its twins"
+        raise ConfigError(problem, "run it without data and pairs of languages", "conflicting-options")
+    if given and data.is_builtin:
+        problem = f"there are files ({', '.join(given).replace('_', '-')}), but no text to train on"
+        remedy = "give text as well: --text en=FILE; built-in languages are studied with built-in examples alone"
+        raise ConfigError(problem, remedy, "missing-data")
 
 
 def _builders(

@@ -6,14 +6,16 @@ A recipe is a TOML file in ``recipes/``, or one of the user's own; a scale is a 
 from __future__ import annotations
 
 import tomllib
+from contextlib import suppress
 from importlib import resources
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from isoglot.core.config import Config, Recipe, build_config, load_recipe, recipe_names
-from isoglot.core.errors import check_name
+from isoglot.core.errors import ConfigError, check_name
 from isoglot.model.config import SharingPlan
+from isoglot.pretrain.schedule import parse_budget
 
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence", "twins"]
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
@@ -92,7 +94,7 @@ class StudyRecipe(Config):
     """recipes that are run as well; steps that they have in common are run once"""
     arms: dict[str, ArmConfig] = Field({})
     """encoders by name"""
-    measures: tuple[ArmMeasure | PairMeasure | MultilingualMeasure, ...] = ()
+    measures: tuple[Literal[ArmMeasure, PairMeasure, MultilingualMeasure], ...] = ()
     """what is measured"""
     baseline: str = "default"
     """the arm that others are compared with"""
@@ -124,9 +126,20 @@ class StudyRecipe(Config):
     def _arms_exist(self) -> Self:
         if set(self.measures) - {"factorial"} and not self.arms:
             raise ValueError("has measures and no arms")
-        if self.frozen and self.baseline not in self.arms:
-            raise ValueError(f"freezes {self.baseline!r}, which is no arm")
+        named = self.frozen or "baseline" in self.model_fields_set
+        if self.arms and named and self.baseline not in self.arms:
+            raise ValueError(f"the baseline {self.baseline!r} is no arm of it")
+        for parts in self.frozen.values():
+            SharingPlan.parse(parts)
         return self
+
+    @field_validator("budget")
+    @classmethod
+    def _budget_is_of_tokens(cls, budget: str | None) -> str | None:
+        with suppress(ConfigError):
+            if budget is None or ((found := parse_budget(budget)).kind == "tokens" and found.amount):
+                return budget
+        raise ValueError("should be a number of tokens, such as 500Mtokens, so that all arms read as much")
 
 
 class TaskScale(Config):

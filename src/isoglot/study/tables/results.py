@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoglot.core.artifact import stored_json
+from isoglot.core.artifact import check_form, stored_json
 from isoglot.core.errors import ConfigError, StorageError
 from isoglot.core.progress import duration
 from isoglot.core.table import Column, Table
 from isoglot.study.factorial.outcomes import factorial_table
 from isoglot.study.numbers import Number, Numbers, mean_cell
-from isoglot.study.tables.arm_tests import arm_table
+from isoglot.study.tables.arm_tests import arm_table, baseline_of
 from isoglot.study.tables.layer_tables import emergence_curves, layer_tables, threshold_table, token_unit
 from isoglot.study.tables.multilingual_tables import multilingual_tables
 from isoglot.study.tables.paper_comparison import ANCHORS, SEPARATE, loss_table, paper_table
@@ -104,7 +104,7 @@ def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:
     columns: dict[str, Column] = {name: Column(name) for name in _KEYS}
     rows = []
     for pair, arm, of_arm, variant in _arms(study, numbers):
-        bases = {"delta": study.about.get("baseline")} | ({"anchors": ANCHORS} if arm.startswith(SEPARATE) else {})
+        bases = {"delta": baseline_of(study)} | ({"anchors": ANCHORS} if arm.startswith(SEPARATE) else {})
         here = {name: numbers.select(pair=pair, arm=base, variant=None) for name, base in bases.items()}
         row = _scores(of_arm, here, columns)
         if row:
@@ -252,6 +252,8 @@ def study_expected(study: Study) -> dict[str, Any]:
 
 EXPECTED = Path(__file__).parents[1] / "expected"
 """Numbers of our own studies, ``NAME.json.zst``: what :func:`study_expected` says of ``results/NAME``."""
+_NUMBER = {"measure": str, "at": {...: str | int | float}, "value": int | float, "error": int | float}
+_EXPECTED_FORM = {"version": int, "numbers": [_NUMBER], "verdicts": {...: str}}
 
 
 def expected_names() -> list[str]:
@@ -268,6 +270,7 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
         source: A name of :func:`expected_names`, or a file of :func:`study_expected`.
 
     Raises:
+        CorruptFileError: Something in the file is missing or has an invalid value.
         InputError: The file is of another format.
         StorageError: It cannot be read.
     """
@@ -278,7 +281,9 @@ def study_differences(study: Study, verdicts: Sequence[Verdict], source: str | P
         remedy = f"name one, or one of the package: {', '.join(names)}"
         raise StorageError("no such file of expected numbers", remedy, "not-found", file=source)
     path = EXPECTED / f"{source}.json" if str(source) in names else source
-    return against(stored_json(path), study.numbers(), verdicts)
+    file = stored_json(path)
+    check_form(file, _EXPECTED_FORM, path, remedy="write it again with isoglot study expected")
+    return against(file, study.numbers(), verdicts)
 
 
 def difference_table(differences: Sequence[Difference]) -> Table:
