@@ -138,6 +138,7 @@ def lines(
         *_levels(levels or {}, scale),
         *_bands(rows, scale, bars=bool(categories)),
         *_curves(y, scale, tips, marked=len(rows) <= _MOST_POINTS * len(names)),
+        *_level_names(levels or {}, scale),
     ]
     several = len(names) > 1
     if several and not frames:
@@ -199,7 +200,7 @@ def _number_axis(values: Sequence[float], title: str, *, whole: bool) -> dict[st
         axis["format"] = "d"
         first, last = ceil(ends[0]), floor(ends[1])
         if last - first <= _MOST_TICKS:  # or there would be ticks between two layers
-            axis["values"] = list(range(first, last + 1))
+            axis |= {"values": list(range(first, last + 1)), "tickCount": last - first + 1}  # a lower count drops values
     scale = {"domain": _widened(*ends), "nice": False}
     return {"field": "x", "type": "quantitative", "axis": axis, "scale": scale}
 
@@ -237,22 +238,34 @@ def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> di
 
 
 def _levels(levels: Mapping[str, float], scale: dict[str, Any]) -> list[dict[str, Any]]:
-    """Horizontal lines with their names."""
+    """Horizontal lines."""
     if not levels:
         return []
-    data = {"values": [{"level": visible(name), "y": value} for name, value in levels.items()]}
     at = {"field": "y", "type": "quantitative", "scale": scale}
     off = {"color": {"value": GREY}, "strokeDash": {"value": [3, 3]}}
-    text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "color": GREY}
+    ends = {"x": {"value": 0}, "x2": {"value": "width"}, "y": at}
+    return [{"data": _level_rows(levels), "mark": "rule", "encoding": {**ends, **off}}]
+
+
+def _level_names(levels: Mapping[str, float], scale: dict[str, Any]) -> list[dict[str, Any]]:
+    """Names of horizontal lines, over a halo that keeps the curves off them."""
+    at = {"field": "y", "type": "quantitative", "scale": scale}
+    places = {"x": {"value": 0}, "y": at, "text": {"field": "level"}, "strokeDash": {"value": [1, 0]}}
+    text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -2}
     return [
-        {"data": data, "mark": "rule", "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": at, **off}},
         {
-            "name": "level_names",
-            "data": data,
-            "mark": text,
-            "encoding": {"x": {"value": 0}, "y": at, "text": {"field": "level"}, "color": {"value": GREY}},
-        },
+            "name": name,
+            "data": _level_rows(levels),
+            "mark": {**text, **style},
+            "encoding": {**places, "color": {"value": GREY}},
+        }
+        for name, style in (("level_halos", {"style": "halo"}), ("level_names", {}))
+        if levels
     ]
+
+
+def _level_rows(levels: Mapping[str, float]) -> dict[str, Any]:
+    return {"values": [{"level": visible(name), "y": value} for name, value in levels.items()]}
 
 
 def _bands(rows: Sequence[Mapping[str, Any]], scale: dict[str, Any], *, bars: bool) -> list[dict[str, Any]]:

@@ -66,6 +66,7 @@ def config(*, font_size: float = 12.0, pages: bool = False) -> dict[str, Any]:
         "rule": {"color": ink},
         "tick": {"color": ink},
         "line": {"strokeWidth": 2},
+        "style": {"halo": {"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}},
         "range": {"category": category, "heatmap": list(RAMP), "ramp": list(RAMP), "ordinal": list(RAMP)},
     }
 
@@ -92,11 +93,14 @@ def fitted(spec: dict[str, Any], width: float, font_size: float = 12.0) -> dict[
         spec["width"] = width
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     direct = "label" in about and label <= width / 3 and "facet" not in spec
-    drop = {"level_names"} if direct else {"labels", "labels_levels", "labels_lines"}
+    drop = {"level_names", "level_halos"} if direct else {"labels", "labels_levels", "labels_lines"}
     narrow = width < 430 * font_size / 12  # the legend of colors stands below
     sides = (about.get("left", 0) + (4 if narrow else 12)) * letter
-    if "number" in about and (width - sides) / about["columns"] < about["number"] * letter + 4:
-        drop.add("numbers")
+    if "number" in about:
+        cell = (width - sides) / about["columns"]
+        drop |= {"numbers"} if cell < about["number"] * letter + 4 else set()
+        if encoding["x"]["axis"]["labelAngle"] and cell > 1.6 * font_size:
+            encoding["x"]["axis"]["labelOverlap"] = False  # slanted names need no more room
     layers["layer"] = [one for one in layers["layer"] if one.get("name") not in drop]
     if "label" in about and not direct:
         legend: dict[str, Any] = {"orient": "bottom", "columns": max(1, int(width // (label + 40))), "title": None}

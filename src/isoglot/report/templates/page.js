@@ -21,9 +21,13 @@
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
     const direct = about.label && label <= width / 3 && !spec.facet;
-    const drop = new Set(direct ? ["level_names"] : ["labels", "labels_levels", "labels_lines"]);
+    const drop = new Set(direct ? ["level_names", "level_halos"] : ["labels", "labels_levels", "labels_lines"]);
     const narrow = width < 430; // the legend of colors stands below
-    if (about.number && (width - (about.left + (narrow ? 4 : 12)) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
+    if (about.number) {
+      const cell = (width - (about.left + (narrow ? 4 : 12)) * letter) / about.columns;
+      if (cell < about.number * letter + 4) drop.add("numbers");
+      if (layers.encoding.x.axis.labelAngle && cell > 1.6 * 12) layers.encoding.x.axis.labelOverlap = false; // slanted names need no more room
+    }
     layers.layer = layers.layer.filter(one => !drop.has(one.name));
     if (about.label && !direct) {
       const legend = { orient: "bottom", columns: Math.max(1, Math.floor(width / (label + 40))), title: null };
@@ -127,14 +131,26 @@
       });
     });
   }
-  // Intervals, and codes such as en-de, stay on one line.
-  const unbroken = /(\[[^[\]]{3,18}\]|± [\d.]+|(?<![^\s(])[a-z]{2,3}-[a-z]{2,3}(?![^\s):,])|\b\w{1,4}-\d+)/;
+  // Intervals, and codes such as en-de, stay on one line; so do numbers with their percent signs.
+  const all = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (all.nextNode()) if (/\d %/.test(all.currentNode.data) && all.currentNode.parentNode.localName !== "script") all.currentNode.data = all.currentNode.data.replace(/(\d) %/g, "$1\u00a0%");
+  const unbroken = /(\[[^[\]]{3,18}\]|± [\d.]+|\([\d.,]+ to [\d.,]+\)|(?<![^\s(])[a-z]{2,3}-[a-z]{2,3}(?![^\s):,])|\b\w{1,4}-\d+)/;
   for (const part of document.querySelectorAll("h1, h2, nav a, td, th")) {
     const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), found = [];
     while (texts.nextNode()) if (unbroken.test(texts.currentNode.data)) found.push(texts.currentNode);
     for (const text of found) text.replaceWith(...text.data.split(unbroken).map((each, at) => at % 2
       ? Object.assign(document.createElement("span"), { className: /^[[±]/.test(each) ? "interval" : "whole", textContent: each }) : each));
   }
+  // Tables that are wider than the text take the room beside it, where there is any.
+  function widen() {
+    for (const block of document.querySelectorAll("section > .table")) {
+      block.classList.remove("wide");
+      const scroll = block.querySelector(".scroll");
+      block.classList.toggle("wide", !!scroll && scroll.scrollWidth > scroll.clientWidth + 1);
+    }
+  }
+  widen();
+  addEventListener("resize", widen);
   const most = 24;
   for (const block of document.querySelectorAll(".table")) {
     const rows = () => [...block.querySelectorAll("tbody tr")];
