@@ -151,7 +151,7 @@ def test_used_as_a_person_would(browser, tmp_path):
         expect(page.locator("#compare-cell h2")).not_to_have_text(title)
         title = page.inner_text("#compare-cell h2")
         page.click("#compare-table summary")
-        assert page.locator("#compare-table td").count() == 81
+        expect(page.locator("#compare-table td")).to_have_count(81)
         page.wait_for_timeout(500)  # the address follows
         assert page.evaluate("window.hacked") is None
         link = page.url
