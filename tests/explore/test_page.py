@@ -68,6 +68,7 @@ def page_at(browser: Any, address: str, **options: Any):
         "request", lambda asked: None if asked.url.startswith((own, "data:", "blob:")) else problems.append(asked.url)
     )
     page.goto(address)
+    page.wait_for_selector("[role=tab][aria-selected=true]")  # it is alive
     yield page
     context.close()
     assert problems == []
@@ -122,6 +123,10 @@ def test_used_as_a_person_would(browser, tmp_path):
         assert page.locator("#lens-candidates li").count() == 5
         assert page.inner_text("#lens-candidates p").startswith("Layer 7, ")
         assert len(texts_of(saved_figure(page, tmp_path))) > 80
+
+
+def test_the_space_and_two_models_are_used(browser, tmp_path):
+    with served() as (address, _), page_at(browser, address, viewport={"width": 1280, "height": 900}) as page:
         page.click("#tab-space")
         page.wait_for_selector("#space-plot circle")
         assert page.locator("#space-plot circle").count() == 500

@@ -125,8 +125,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     ``sentence_head``, which computes sentence vectors.
 
     Args:
-        source: Folder of an encoder, a training run or one of its checkpoints, ``isoglot-mini``, a Hugging Face folder or
-            hub name.
+        source: Folder of an encoder, a training run or one of its checkpoints, ``isoglot-mini``, a Hugging Face folder
+            or hub name.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         weights: Of a training run: ``best`` (lowest dev perplexity, as the first paper selects) or ``last``.
 

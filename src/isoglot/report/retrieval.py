@@ -48,7 +48,11 @@ def retrieval_page(pairs: Sequence[PairScores], *, remarks: Sequence[str] = (), 
     ]
     names = " and ".join(dict.fromkeys(pair.name for pair in pairs)) if len(pairs) < 4 else f"{len(pairs)} pairs"
     best = max(pairs, key=lambda each: each.best.value).best
-    title = "Translations found" if best.layer is None else f"P@1 is highest in layer {best.layer}: {100 * best.value:.1f} %"
+    title = (
+        "Translations found"
+        if best.layer is None
+        else f"P@1 is highest in layer {best.layer}: {100 * best.value:.1f} %"
+    )
     sections = [
         Section(title=title, body=[*(text for text in about if text), figure]),
         Section(title="All scores", body=[_scores_table(pairs)]),

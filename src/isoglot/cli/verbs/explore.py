@@ -22,7 +22,7 @@ def explore(
             metavar="MODEL...",
             show_default=False,
             callback=open_runs,
-            help=f"{MODEL} Several are compared, such as checkpoints of a run. Default: isoglot-mini.",
+            help=f"{MODEL} Several are compared, such as RUN/checkpoints/*. Default: isoglot-mini.",
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",

@@ -199,7 +199,10 @@ def _number_axis(values: Sequence[float], title: str, *, whole: bool) -> dict[st
         axis["format"] = "d"
         first, last = ceil(ends[0]), floor(ends[1])
         if last - first <= _MOST_TICKS:  # or there would be ticks between two layers
-            axis |= {"values": list(range(first, last + 1)), "tickCount": last - first + 1}  # a lower count drops values
+            axis |= {
+                "values": list(range(first, last + 1)),
+                "tickCount": last - first + 1,
+            }  # a lower count drops values
     scale = {"domain": _widened(*ends), "nice": False}
     return {"field": "x", "type": "quantitative", "axis": axis, "scale": scale}
 
@@ -746,7 +749,7 @@ def _between(share: float, ramp: Sequence[str]) -> str:
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float, dict[str, Any]]:
-    """From 0, or a round number below the least value, to the first round number that nothing exceeds; and the ticks."""
+    """From 0, or a round number below the least value, to the first that nothing exceeds; and the ticks between."""
     known = [value for value in values if isfinite(value)]
     low, high = min([0.0, *known]), max([1e-9, *known])
     rough = (high - low) / 5

@@ -76,8 +76,8 @@ def config(*, font_size: float = 12.0, pages: bool = False) -> dict[str, Any]:
 def fitted(spec: dict[str, Any], width: float, font_size: float = 12.0) -> dict[str, Any]:
     """A copy of a specification for a total width in pixels; ``page.js`` does the same in a browser.
 
-    Names of lines and levels stand at their ends if they take less than a third of the width, else in a legend. A heat map has
-    numbers if they fit its cells. Panels stand in as many columns as have room.
+    Names of lines and levels stand at their ends if they take less than a third of the width, else in a legend. A heat
+    map has numbers if they fit its cells. Panels stand in as many columns as have room.
     """
     spec, letter = deepcopy(spec), LETTER * font_size
     about = spec.get("usermeta", {}).get("isoglot", {})
