@@ -18,6 +18,7 @@ from isoglot.core.config import build_config
 from isoglot.languages import documents
 from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import load_encoder
+from isoglot.model.load import load_native_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.represent import extract
@@ -96,7 +97,7 @@ def test_layers_and_json(run: Run):
 def test_a_checkpoint_is_a_model(run: Run, tmp_path: Path):
     shutil.copytree(run.folder, tmp_path / "copy")
     path = tmp_path / "copy" / "checkpoints" / "step-00000008"
-    encoder, last = load_encoder(path, device="cpu"), load_encoder(run.folder, device="cpu", weights="last")
+    encoder, last = (load_native_encoder(each, device="cpu", weights="last") for each in (path, run.folder))
     stored = load_file(path / "model.safetensors")
     assert all(torch.equal(tensor, stored[name]) for name, tensor in encoder.state_dict().items())
     assert not torch.equal(*(next(each.parameters()) for each in (encoder, last)))

@@ -109,7 +109,7 @@ def test_names_of_levels_stand_among_those_of_lines_where_these_are_at_the_ends(
     names = {width: {layer.get("name") for layer in fitted(spec, width)["layer"]} for width in (700, 80)}
     assert {"labels", "labels_levels"} < names[700]
     assert not {"labels", "labels_levels"} & names[80]
-    for width, legend in ((700, None), (80, 1), (200, 3)):
+    for width, legend in ((700, None), (80, 1), (150, 2)):
         color = fitted(spec, width)["encoding"]["color"]
         assert color["scale"]["domain"] == ["one", "two", "chance"]
         assert legend == (color["legend"] and color["legend"]["columns"])
