@@ -55,7 +55,7 @@ def test_sentences_of_a_model(sentences, tmp_path: Path, retrieve_folder: Path):
     assert len(found) == 1 + 12
     assert found[1][5:7] == ["1", EN[0]]
     assert all((cells[5] == cells[7]) == (cells[-1] == "yes") == (cells[-2] == "1") for cells in found[1:])
-    assert "Translations found by layer" in (out / "index.html").read_text()
+    assert "P@1 is highest in layer" in (out / "index.html").read_text()
     assert read_json(out / "figures" / "layers.vl.json")["layer"]
 
 
@@ -212,7 +212,7 @@ def test_sentences_from_vectors(isoglot, sentences, retrieve_folder: Path, tmp_p
         "Layer 0 finds 100.0 % of layers.npy-layers.npy translations by cosine among 12 candidates; whether layer 1 is as"
         in " ".join(both.out.split())
     )
-    assert "\n95 % interval 100.0 to 100.0, the best of 8 on the same data; chance 8.3 %\n" in both.out
+    assert "\n95 % interval of the highest: 100.0 to 100.0, the best of 8 on the same data; chance 8.3 %\n" in both.out
     assert "vegaEmbed" in (tmp_path / "f.html").read_text()
     for name, text in (("en", "a.txt"), ("fr", "b.txt")):
         out = str(tmp_path / f"{name}.safetensors")

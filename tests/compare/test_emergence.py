@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from isoglot.compare.emergence import SimilarityProbe, trace_emergence
 from isoglot.compare.measures.registry import compute
@@ -16,6 +18,7 @@ from isoglot.core.config import build_config
 from isoglot.languages import documents
 from isoglot.languages.builtin import builtin_pairs
 from isoglot.model import load_encoder
+from isoglot.model.load import load_native_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.pretrain.metrics_log import read_metrics
 from isoglot.represent import extract
@@ -89,6 +92,21 @@ def test_layers_and_json(run: Run):
     value = json.loads(json.dumps(found.as_dict()))
     assert list(value["moments"][0]["values"]["debiased-cka"]) == ["2"]
     assert found.as_rows()[0].keys() == {"step", "tokens", "measure", "layer", "value"}
+
+
+def test_a_checkpoint_is_a_model(run: Run, tmp_path: Path):
+    shutil.copytree(run.folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "checkpoints" / "step-00000008"
+    encoder, last = (load_native_encoder(each, device="cpu", weights="last") for each in (path, run.folder))
+    stored = load_file(path / "model.safetensors")
+    assert all(torch.equal(tensor, stored[name]) for name, tensor in encoder.state_dict().items())
+    assert not torch.equal(*(next(each.parameters()) for each in (encoder, last)))
+    assert not encoder.training
+    (path / "model.safetensors").write_bytes(b"cut")
+    with raises("corrupt-file.hash", "step-00000008"):
+        load_encoder(path, device="cpu")
+    with raises("storage.unfinished", "step-00000004"):
+        load_encoder(shutil.copytree(path.with_name("step-00000004"), tmp_path / "alone" / "a" / "step-00000004"))
 
 
 def test_what_will_not_do(run: Run, tmp_path: Path):

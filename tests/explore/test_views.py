@@ -29,6 +29,7 @@ from isoglot.explore.views import (
     rotation_between,
 )
 from isoglot.languages.builtin import builtin_pairs
+from isoglot.model import load_encoder
 from isoglot.steer import LEACE
 from tests.errors import raises
 
@@ -121,11 +122,34 @@ def test_the_space_has_the_neighbors_of_the_vectors(mini):
         assert np.shape(found["layers"][layer]["points"]) == (60, 2)
 
 
-def test_own_sentences_are_points_too(mini):
-    own = [{"language": "de", "text": "Der Hund schläft."}]
-    found = mini.space(SpaceRequest(languages=["en", "de"], sentences=20, own=own, space="mapped"))
-    assert len(found["layers"][4]["points"]) == 41
-    assert found["own"] == own
+@pytest.mark.parametrize("space", ["raw", "centered", "mapped"])
+def test_own_sentences_are_points_and_have_neighbors(mini, space):
+    there = mini.space(SpaceRequest(languages=["en", "de"], sentences=20))["texts"]["de"]
+    own = [{"language": "de", "text": there[7]}, {"language": "fr", "text": "Le chien dort."}]
+    found = mini.space(SpaceRequest(languages=["en", "de"], sentences=20, own=own, space=space))
+    assert found["own"] == own[:1]  # French is not shown
+    for layer in found["layers"]:
+        assert len(layer["points"]) == 41
+        (neighbors,) = layer["own"]
+        assert neighbors["de"] == 7
+    if space == "raw":
+        assert all(layer["own"][0]["en"] == layer["neighbors"]["de-en"][7] for layer in found["layers"])
+
+
+def test_checkpoints_are_models(checkpoints):
+    first, last = (ExploredModel(str(path), load_encoder(path, device="cpu")) for path in checkpoints)
+    assert first.languages == ("en", "fr")
+    assert "known" not in first.about() | vars(first)  # no means are estimated before they are needed
+    asked = CompareRequest(sentences=20, language="en", other_language="fr")
+    assert compare(first, last, asked)["grid"] != compare(last, last, asked)["grid"]
+    run = ExploredModel("run", load_encoder(checkpoints[0].parent.parent, weights="last", device="cpu"))
+    assert compare(last, run, asked)["grid"] == compare(last, last, asked)["grid"]
+
+
+def test_a_model_of_other_languages_is_refused(mini, monkeypatch):
+    monkeypatch.setattr("isoglot.compare.parallel_sentences.builtin_languages_of", lambda _: [])
+    with raises("config.built-in-language", "elsewhere"):
+        ExploredModel("elsewhere", mini.encoder).languages  # noqa: B018
 
 
 def test_centering_helps_where_languages_are_apart():

@@ -108,8 +108,11 @@ def test_names_of_levels_stand_among_those_of_lines_where_these_are_at_the_ends(
     assert min(abs(one - other) for one, other in itertools.combinations(places, 2)) > 0.04
     names = {width: {layer.get("name") for layer in fitted(spec, width)["layer"]} for width in (700, 80)}
     assert {"labels", "labels_levels"} < names[700]
-    assert "level_names" not in names[700]
-    assert "level_names" in names[80]
+    assert not {"labels", "labels_levels"} & names[80]
+    for width, legend in ((700, None), (80, 1), (150, 2)):
+        color = fitted(spec, width)["encoding"]["color"]
+        assert color["scale"]["domain"] == ["one", "two", "chance"]
+        assert legend == (color["legend"] and color["legend"]["columns"])
 
 
 def test_names_do_not_overlap_in_a_low_figure() -> None:
@@ -128,7 +131,18 @@ def test_layers_have_whole_numbers_once() -> None:
         spec = lines(
             [Line(name="a", points=[(0, 0.0), (last, 1.0)])], name="w", title="t", x="x", y="y", whole=True
         ).spec
-        assert spec["encoding"]["x"]["axis"].get("values") == (list(range(last + 1)) if last < 20 else None)
+        axis = spec["encoding"]["x"]["axis"]
+        assert axis.get("values") == (list(range(last + 1)) if last < 20 else None)
+        assert axis.get("tickCount") == (last + 1 if last < 20 else None)  # fewer, and Vega leaves every other out
+
+
+def test_long_names_of_bars_leave_room_for_them() -> None:
+    given = [Bar(group="an arm with a long and winding name", kind=kind, value=1.0) for kind in ("one", "two", "three")]
+    spec = bars(given, name="b", title="t", x="accuracy (NLI), F1 (NER), LAS (parsing), all of them").spec
+    narrow, wide = fitted(spec, 317), fitted(spec, 900)
+    assert [one["encoding"]["y"]["axis"]["labelLimit"] for one in (narrow, wide)] == [127, 360]
+    assert [one["encoding"]["color"]["legend"]["columns"] for one in (narrow, wide)] == [2, 9]
+    assert [one["layer"][0]["encoding"]["x"]["axis"].get("titleAnchor") for one in (narrow, wide)] == ["end", None]
 
 
 def test_tokens_of_a_long_sentence_stand_in_several_lines() -> None:
@@ -172,6 +186,9 @@ def test_axes_begin_at_0_or_below() -> None:
         figure = lines([Line(name="a", points=[(0, low), (1, high)])], name="l", title="t", x="x", y="y")
         domain = figure.spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
         assert domain == pytest.approx(expected)
+        axis = figure.spec["layer"][0]["encoding"]["y"]["axis"]
+        assert [axis["values"][0], axis["values"][-1]] == pytest.approx(expected)
+        assert axis["tickCount"] == len(axis["values"])
 
 
 def test_names_never_overlap() -> None:

@@ -37,7 +37,7 @@ def test_lines_are_named(count: int, names: set[str]):
     assert figure.title == finding(pairs)
     assert finding(pairs[:1]) == TITLE
     assert finding(pairs).startswith(TITLE)
-    assert sureness(pairs) == "95 % interval 100.0 to 100.0, the best of 12 on the same data"
+    assert sureness(pairs) == "95 % interval of the highest: 100.0 to 100.0, the best of 12 on the same data"
     assert sureness(pairs) in figure.caption
     assert "means estimated on other sentences of the same set (5 folds)" in estimates_in_words(pairs)
     assert "csls neighborhoods made of other sentences of the same set (5 folds)" in estimates_in_words(pairs)

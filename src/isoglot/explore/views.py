@@ -88,12 +88,27 @@ class ExploredModel:
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """Languages that the views offer: those with stored means, else the built-in ones that the encoder knows."""
+        """Languages that the views offer: those with stored means, else the built-in ones that the encoder knows.
+
+        Raises:
+            ConfigError: There are none.
+        """
         from isoglot.compare.parallel_sentences import builtin_languages_of
+
+        codes = self._stored.languages if self._stored else tuple(builtin_languages_of(self.encoder))
+        if not codes:
+            raise ConfigError(
+                f"{self.name} knows none of the built-in languages", "name another model", "built-in-language"
+            )
+        return codes
+
+    @cached_property
+    def _stored(self) -> LanguageMeans | None:
+        """Means that are stored with the model."""
         from isoglot.steer.language_files import own_known
 
         own = own_known(self.name)
-        return own[0].languages if own else tuple(builtin_languages_of(self.encoder))
+        return None if own is None else own[0]
 
     @cached_property
     def known(self) -> KnownLanguages:
@@ -123,7 +138,7 @@ class ExploredModel:
     def about(self) -> dict[str, Any]:
         """Describe the model to the page."""
         encoder = self.encoder
-        choices = self.known.means.choices if encoder.has_head else {}
+        choices = self._stored.choices if self._stored and encoder.has_head else {}
         return {
             "name": self.name,
             "layers": encoder.depth,
@@ -305,6 +320,8 @@ class ExploredModel:
     def space(self, request: SpaceRequest, check: Check = _nothing) -> dict[str, Any]:
         """Project parallel sentences in every layer, with their nearest neighbors in the other languages.
 
+        The user's own sentences are there in the languages that are shown.
+
         Raises:
             ConfigError: A language is not built in, or fewer than two are left.
             MissingPartError: umap is not installed.
@@ -315,17 +332,18 @@ class ExploredModel:
         for code in codes:
             check()
             vectors[code] = self._vectors(texts[code], code)
-        own = [(self._language(each.language), each) for each in request.own]
-        added = [self._vectors((each.text,), code) for code, each in own]
+        own = [(code, each.text) for each in request.own if (code := self._language(each.language)) in codes]
+        added = [self._vectors((text,), code) for code, text in own]
         layers: list[dict[str, Any]] = []
         before: np.ndarray | None = None
         for layer in range(self.encoder.depth + 1):
             check()
             rows = {code: vectors[code][layer] for code in codes}
             seen = in_space(rows, request.space)
-            extra_ND = [seen.take(code, found[layer]) for (code, _), found in zip(own, added, strict=True)]
-            before = projected(np.concatenate([*seen.rows.values(), *extra_ND]), request.projection, before)
+            extra = [seen.take(code, rows_LD[layer]) for (code, _), rows_LD in zip(own, added, strict=True)]
+            before = projected(np.concatenate([*seen.rows.values(), *extra]), request.projection, before)
             found = {f"{one}-{other}": seen.nearest(one, other) for one, other in permutations(codes, 2)}
+            among = {code: seen.take(code, rows[code]) for code in codes} if own else {}
             layers.append(
                 {
                     "points": np.round(before, 4).tolist(),
@@ -334,12 +352,16 @@ class ExploredModel:
                         pair: round(float((rows_N == np.arange(len(rows_N))).mean()), 4)
                         for pair, rows_N in found.items()
                     },
+                    "own": [
+                        {code: int(nearest_rows(row_1D, rows_ND)[0]) for code, rows_ND in among.items()}
+                        for row_1D in extra
+                    ],
                 }
             )
         return {
             "languages": list(codes),
             "texts": {code: list(texts[code]) for code in codes},
-            "own": [{"language": code, "text": each.text} for code, each in own],
+            "own": [{"language": code, "text": text} for code, text in own],
             "layers": layers,
             "command": self._space_command(request, codes),
         }

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoglot.core.artifact import read_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
-from isoglot.core.files import read_json
+from isoglot.core.files import check_file, read_json
 from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
 from isoglot.model.hf.sentence_transformers import MODULES
 from isoglot.model.hf.source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
@@ -27,6 +28,8 @@ Weights = Literal["best", "last"]  # weights of a training run: those with the l
 BEST: Weights = "best"
 LAST: Weights = "last"
 RUN = "pretrain.json"  # the file that identifies the folder of a training run
+# The file that identifies a checkpoint of a run, in RUN/checkpoints/step-00001000, and its weights.
+CHECKPOINT, CHECKPOINT_WEIGHTS = "state.json", "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     ``sentence_head``, which computes sentence vectors.
 
     Args:
-        source: Folder of an encoder or a training run, ``isoglot-mini``, a Hugging Face folder or hub name.
+        source: Folder of an encoder, a training run or one of its checkpoints, ``isoglot-mini``, a Hugging Face folder
+            or hub name.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         weights: Of a training run: ``best`` (lowest dev perplexity, as the first paper selects) or ``last``.
 
@@ -140,6 +144,8 @@ def load_encoder(source: str | Path, *, device: str = "auto", weights: Weights =
     path = Path(source).expanduser()
     if (path / TABLE).exists():
         return open_table(path).to(place)
+    if (path / CHECKPOINT).is_file() and (path / CHECKPOINT_WEIGHTS).is_file():
+        return _open_checkpoint(path.resolve()).to(place)
     if str(source) == EMBEDDED and not path.exists():
         raise ConfigError(f"{EMBEDDED} is not bundled with this installation", WAYS, "not-supported")
     if path.is_dir() and not any((path / name).exists() for name in ("config.json", MODULES)):
@@ -168,6 +174,32 @@ def load_native_encoder(source: str | Path, *, device: str = "auto", weights: We
         raise ConfigError(problem, remedy, "not-supported")
     problem = f"{source} is a Hugging Face model without a counterpart in isoglot"
     raise ConfigError(problem, "copy its folder instead", "not-supported")
+
+
+def _open_checkpoint(path: Path) -> Encoder:
+    """Open the encoder of a checkpoint: that of its run, with its weights.
+
+    Raises:
+        CorruptFileError: The checkpoint is damaged.
+        StorageError: The run has not written an encoder yet, or is not there.
+    """
+    from safetensors.torch import load_file
+
+    remedy = "name another checkpoint"
+    state = read_sealed(path / CHECKPOINT, {"step": int, "files": {...: str}}, remedy=remedy)
+    check_file(path / CHECKPOINT_WEIGHTS, sha256=state["files"].get(CHECKPOINT_WEIGHTS, ""))
+    run = path.parent.parent
+    folder = next((run / name for name in (LAST, BEST) if (run / name / INDEX).exists()), None)
+    if folder is None:
+        raise StorageError(
+            "the run of this checkpoint has written no encoder yet, or was moved",
+            "wait for its first evaluation, or leave the checkpoint in the folder of its run",
+            "unfinished",
+            file=path,
+        )
+    encoder = open_encoder(folder)
+    encoder.load_state_dict(load_file(path / CHECKPOINT_WEIGHTS))
+    return encoder.eval()
 
 
 def _from_hf(source: str | Path) -> Encoder | HookedEncoder:

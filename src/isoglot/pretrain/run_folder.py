@@ -27,7 +27,7 @@ from isoglot.core.config import Config
 from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.files import check_file, file_hash, writable_folder
 from isoglot.core.folders import remove_folder, replace_folder, restore_folder, sweep
-from isoglot.model.load import BEST, LAST, RUN
+from isoglot.model.load import BEST, CHECKPOINT, CHECKPOINT_WEIGHTS, LAST, RUN
 from isoglot.vocab.shards import INDEX
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from isoglot.vocab import Shards, Vocabulary
 
 FOLDER = "checkpoints"
-MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+MODEL, OPTIMIZER, STATE = CHECKPOINT_WEIGHTS, "optimizer.safetensors", CHECKPOINT
 _FORMAT = 1
 
 

@@ -153,7 +153,7 @@ def _found(checkup: Checkup) -> Section:
         caption="Share of sentences whose nearest neighbor in the other language is their translation: the mean of "
         f"both directions and of {counted(len(checkup.pairs), 'pairs')} of languages, 95 % intervals. Trimmed: means "
         "removed, and the two strongest directions. Mapped: one language rotated onto the other, learned from other "
-        "sentences.",
+        "sentences. Both: means removed, and by CSLS.",
         x="layer",
         y="translations found (P@1), %",
         levels={"chance": 100 * checkup.chance},

@@ -45,7 +45,7 @@ def ranking_page(found: Ranking, *, facts: Sequence[str] = ()) -> Page:
         title=f"Ranking of {counted(len(found.models), 'models')}",
         lead=f"{ranking_finding(found)}.",
         sections=[
-            Section(title=ranking_finding(found), body=[_figure(found), _models_table(found), _about(found)]),
+            Section(title=ranking_finding(found), body=[_figure(found), _models_table(found), f"{_about(found)}."]),
             Section(title="By language", body=[_languages_table(found)]),
             Section(title="Tests of every two", body=[_tests_table(found)]),
         ],

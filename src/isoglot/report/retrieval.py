@@ -40,10 +40,21 @@ def retrieval_page(pairs: Sequence[PairScores], *, remarks: Sequence[str] = (), 
         facts: Lines for its foot.
     """
     figure = retrieval_figure(pairs) if all(pair.has_layers for pair in pairs) else None
-    about = [*remarks, f"{sureness(pairs)}.", estimates_in_words(pairs)]
+    estimates = estimates_in_words(pairs)
+    about = [
+        *remarks,
+        f"{sureness(pairs)}." if figure is None else "",  # else in its caption
+        f"{estimates[0].upper()}{estimates[1:]}." if estimates else "",
+    ]
     names = " and ".join(dict.fromkeys(pair.name for pair in pairs)) if len(pairs) < 4 else f"{len(pairs)} pairs"
+    best = max(pairs, key=lambda each: each.best.value).best
+    title = (
+        "Translations found"
+        if best.layer is None
+        else f"P@1 is highest in layer {best.layer}: {100 * best.value:.1f} %"
+    )
     sections = [
-        Section(title="Translations found by layer", body=[*(text for text in about if text), figure]),
+        Section(title=title, body=[*(text for text in about if text), figure]),
         Section(title="All scores", body=[_scores_table(pairs)]),
     ]
     return Page(title=f"Translations found: {names}", lead=f"{finding(pairs)}.", sections=sections, facts=facts)
@@ -166,7 +177,7 @@ def sureness(pairs: Sequence[PairScores]) -> str:
     """The interval of what was found best, among how many it was chosen, and what it finds where it was not chosen."""
     best = max((each.best for each in pairs), key=lambda each: each.value)
     among = f", the best of {best.chosen_among} on the same data" if best.chosen_among > 1 else ""
-    text = f"95 % interval {100 * best.low:.1f} to {100 * best.high:.1f}{among}"
+    text = f"95 % interval of the highest: {100 * best.low:.1f} to {100 * best.high:.1f}{among}"
     if best.held_out is None or best.chosen_among < 2:
         return text
     found = best.held_out

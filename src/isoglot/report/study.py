@@ -16,7 +16,7 @@ from isoglot.report.study_multilingual import multilingual_parts
 from isoglot.study.claims import verdict_table
 from isoglot.study.factorial.outcomes import analyze_factorial
 from isoglot.study.numbers import interval
-from isoglot.study.tables.arm_tests import baseline_of
+from isoglot.study.tables.arm_tests import baseline_of, young_arms
 from isoglot.study.tables.layer_tables import (
     MEASURES,
     THRESHOLDS,
@@ -79,7 +79,8 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         _scores(study),
         _ran(study),
     ]
-    findings = [emergence_finding(curves), verdict_finding(verdicts)]
+    young = "Some encoders are too young to compare: see the notes under All scores" if young_arms(study) else ""
+    findings = [emergence_finding(curves), verdict_finding(verdicts), young]
     lead = " ".join(f"{finding}." for finding in findings if finding)
     return Page(
         title=str(study.about.get("title") or study.about.get("recipe")),

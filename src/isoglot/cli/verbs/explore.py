@@ -22,7 +22,7 @@ def explore(
             metavar="MODEL...",
             show_default=False,
             callback=open_runs,
-            help=f"{MODEL} Several are compared, such as checkpoints of a run. Default: isoglot-mini.",
+            help=f"{MODEL} Several are compared, such as RUN/checkpoints/*. Default: isoglot-mini.",
         ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
@@ -59,6 +59,8 @@ def explore(
     from isoglot.model import load_encoder
 
     models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or ["isoglot-mini"]]
+    for each in models:
+        each.languages  # noqa: B018 - a model without any is refused before anything is served
     if out is not None:
         with recorded(out, [], seed=0, device=device) as run:
             write_texts(run, {"index.html": static_page(models, progress=output.progress)})

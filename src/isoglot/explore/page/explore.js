@@ -8,10 +8,10 @@ const pageId = Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.to
 const SENTENCES = { en: "The government must protect all citizens.", de: "Die Regierung muss alle Bürger schützen." };
 const state = {
   view: "turn", model: 0, text: "", source: "", target: "", second: "", alpha: 1, alpha2: 1, layer: null,
-  method: "mean", space: "raw", projection: "pca", sentences: 100, spaceLayer: null, languages: [], own: [],
-  lensSource: "", lensText: "", first: 0, other: 0, language: "", otherLanguage: "", cell: [],
+  method: "mean", token: null, space: "raw", projection: "pca", sentences: 100, spaceLayer: null, languages: [], own: [],
+  point: null, lensSource: "", lensText: "", lensCell: [], first: 0, other: 0, both: false, language: "", otherLanguage: "", cell: [],
 };
-let models = [], commands = {}, spaceData = null, compareData = [], picked = null, playing = null;
+let models = [], commands = {}, spaceData = null, compareData = {}, playing = null;
 
 // --- server ---
 
@@ -52,7 +52,7 @@ async function stale(view, answer) {
 
 function heldView(view, body) {
   if (view === "space") return held.space[body.space] || null;
-  if (view === "compare") return held.compare[body.other] || null;
+  if (view === "compare") return (body.model === body.other ? held.alone : held.compare)[body.other] || null;
   return null;
 }
 
@@ -64,16 +64,22 @@ function lost() {
   say("The server is gone. Start it again with the same --port and --token, and this page comes back by itself.");
   const again = setInterval(async () => {
     try {
-      const answer = await fetch("api/models", { headers: { "x-isoglot-token": token } });
+      const answer = await about();
       if (answer.status === 403) { say("The server was started again with another token: open the address it printed."); return; }
       if (!answer.ok) return;
       clearInterval(again);
+      models = (await answer.json()).models; // perhaps others
       gone = false;
       say("");
-      refresh();
+      defaults();
+      open(state.view);
     } catch { /* still gone */ }
   }, 1500);
 }
+
+const about = () => fetch("api/models", { headers: { "x-isoglot-token": token } });
+const ALIVE = 4000; // milliseconds between two looks at whether the server is there
+setInterval(() => { if (models.length && !held && !gone && !document.hidden) about().catch(lost); }, ALIVE);
 
 // --- small parts ---
 
@@ -93,6 +99,33 @@ function drawn(kind, attributes = {}, text = null) {
   return made;
 }
 const model = () => models[state.model];
+// What tells the models apart: their paths without the parts that all have at the beginning or at the end.
+function shortNames() {
+  const parts = models.map((each) => each.name.replace(/\/+$/, "").split("/")), same = (take) => parts.every((each) => take(each) === take(parts[0]));
+  if (new Set(models.map((each) => each.name)).size === 1) return parts.map((each) => each.at(-1));
+  while (parts.every((each) => each.length > 1) && same((each) => each[0])) parts.forEach((each) => each.shift());
+  while (parts.every((each) => each.length > 1) && same((each) => each.at(-1))) parts.forEach((each) => each.pop());
+  return parts.map((each) => each.join("/").replace(/^step-0+(?=\d)/, "step "));
+}
+// Arrow keys move through cells that stand in so many columns; Tab leaves them.
+function roving(cells, columns, at = 0) {
+  cells.forEach((cell, number) => {
+    cell.setAttribute("tabindex", number === at ? 0 : -1);
+    cell.addEventListener("keydown", (event) => {
+      const next = cells[number + { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key]];
+      if (!next) return;
+      event.preventDefault();
+      cells.forEach((each) => each.setAttribute("tabindex", each === next ? 0 : -1));
+      next.focus();
+    });
+  });
+}
+// The numbers of a figure as a table, made when it is unfolded.
+function tabled(id, make) {
+  const box = $(id), fill = () => { if (box.open) box.querySelector("table").replaceChildren(...make().map((cells, row) => node("tr", {}, ...cells.map((cell, at) => node(row && at ? "td" : "th", {}, cell))))); };
+  box.ontoggle = fill;
+  fill();
+}
 const hue = (code, among = model().languages) => {
   const place = among.indexOf(code);
   return place < 0 ? "var(--c7)" : `var(--c${place % 7})`;
@@ -132,17 +165,19 @@ async function turn() {
   if (!found) return;
   if (state.layer === null) { state.layer = found.layer; showSliders(); }
   commands.turn = found.command;
-  $("turn-tokens").replaceChildren(...found.tokens.map((token) => {
+  $("turn-tokens").replaceChildren(...found.tokens.map((token, number) => {
     const best = token.candidates[0], owner = whose(best.languages);
     const made = node("span", { class: "made", dir: "auto" }, best.text);
     if (owner.name !== "neither") made.style.color = owner.color;
     made.style.borderBottomColor = owner.color;
     const known = token.right !== undefined && token.right !== null;
     const mark = known ? [node("b", { class: token.right ? "right" : "wrong", title: token.right ? "in the dictionary" : "not in the dictionary" }, token.right ? "✓" : "✗")] : [];
-    const show = () => candidates(token);
+    const show = () => { state.token = number; lookAt(token); save(); };
     return node("button", { class: `token${token.begins ? " begins" : ""}`, on: { mouseenter: show, focus: show, click: show } },
       made, node("small", {}, ...mark, token.given));
   }));
+  const looked = found.tokens[state.token]; // what is shown of a token follows the sliders
+  if (looked) lookAt(looked); else $("turn-candidates").hidden = true;
   const owners = found.tokens.map((token) => whose(token.candidates[0].languages).name);
   const judged = found.tokens.filter((token) => token.right !== undefined && token.right !== null);
   const entries = (name, color, text) => {
@@ -163,14 +198,16 @@ function legend(color, text) {
   return node("span", {}, box, text);
 }
 
-function candidates(token) {
-  $("turn-candidates").hidden = false;
-  $("turn-candidates").replaceChildren(
-    node("p", {}, `In place of “${token.given.trim()}”:`),
+const lookAt = (token) => candidates("turn-candidates", `In place of “${token.given.trim()}”:`, token, (each) => whose(each.languages).color);
+
+function candidates(id, title, token, color) {
+  $(id).hidden = false;
+  $(id).replaceChildren(
+    node("p", {}, title),
     node("ol", {}, ...token.candidates.map((each) => {
       const bar = node("span", { class: "bar" });
       bar.style.width = `${(each.probability * 100).toFixed(1)}%`;
-      bar.style.background = whose(each.languages).color;
+      bar.style.background = color(each);
       return node("li", {}, node("span", { dir: "auto" }, each.text.trim() || "(space)"), node("span", { class: "track" }, bar),
         node("span", {}, `${(each.probability * 100).toFixed(1)} %`), node("small", {}, each.languages.join(", ") || "no language"));
     })));
@@ -202,6 +239,7 @@ function showSliders() {
     $(`turn-${name}-shown`).textContent = Number(state[name]).toFixed(1);
   }
   $("turn-alpha2-label").hidden = !state.second;
+  $("turn-measured").hidden = !model().choices[`${state.source}-${state.target}`];
   const erased = $("turn-method").selectedOptions[0]?.textContent.startsWith("erase");
   for (const name of ["turn-alpha", "turn-alpha2"]) $(name).disabled = erased;
 }
@@ -218,7 +256,6 @@ async function space() {
   commands.space = found.command;
   if (state.spaceLayer === null || state.spaceLayer >= found.layers.length) state.spaceLayer = Math.max(0, found.layers.length - 2);
   $("space-layer").max = found.layers.length - 1;
-  picked = null;
   plotSpace(true);
 }
 
@@ -250,14 +287,10 @@ function plotSpace(anew) {
         made.dataset.row = row === null ? "own" : row;
         made.append(drawn("title", {}, `${code}: ${text}`));
         made.addEventListener("click", () => pickPoint(number));
-        made.addEventListener("mouseenter", () => { if (picked === null) describe(number); });
+        made.addEventListener("mouseenter", () => { if (state.point === null) describe(number); });
         return made;
       }),
-      ...languages.flatMap((code, number) => {
-        const dot = drawn("rect", { x: -104 + 20 * number, y: 112, width: 5, height: 5, rx: 1 });
-        dot.style.fill = hue(code);
-        return [dot, drawn("text", { x: -97 + 20 * number, y: 117, "font-size": 6.5 }, code)];
-      }));
+      ...legendOf(languages));
     svg.setAttribute("viewBox", "-110 -110 220 232");
   }
   svg.querySelectorAll("circle").forEach((circle, number) => {
@@ -273,8 +306,27 @@ function plotSpace(anew) {
   $("space-layer-shown").textContent = state.spaceLayer;
   $("space-caption").textContent = `Layer ${state.spaceLayer} of ${spaceData.layers.length - 1}, ${state.projection === "umap" ? "UMAP" : "the two largest principal components"}, ${count} sentences in each language.${beyond ? ` ${beyond} points lie beyond the edge.` : ""}`;
   precision();
-  if (picked !== null) describe(picked);
+  marked();
+  tabled("space-table", sentenceTable);
   save();
+}
+
+function legendOf(codes) {
+  let x = -104;
+  return codes.flatMap((code) => {
+    const dot = drawn("rect", { x, y: 112, width: 5, height: 5, rx: 1 }), text = drawn("text", { x: x + 7, y: 117, "font-size": 6.5 }, code);
+    dot.style.fill = hue(code);
+    x += 14 + 3.9 * code.length;
+    return [dot, text];
+  });
+}
+
+// Every sentence, and whether its translations are nearest to it in the first language.
+function sentenceTable() {
+  const { languages, texts, layers } = spaceData, [first, ...others] = languages, { neighbors } = layers[state.spaceLayer];
+  const look = (row) => node("button", { type: "button", "aria-label": `Show sentence ${row + 1}`, on: { click: () => { state.point = null; pickPoint(row); } } }, String(row + 1));
+  return [["", first, ...others.map((code) => `${code}, ✓ nearest`)],
+    ...texts[first].map((text, row) => [look(row), text, ...others.map((code) => `${texts[code][row]} ${neighbors[`${first}-${code}`][row] === row ? "✓" : "✗"}`)])];
 }
 
 function precision() {
@@ -290,27 +342,32 @@ function precision() {
 }
 
 function pickPoint(number) {
-  picked = picked === number ? null : number;
-  const svg = $("space-plot"), row = picked === null ? null : points().rows[picked].row;
-  svg.classList.toggle("picked", picked !== null);
-  svg.querySelectorAll("circle, line.pair").forEach((each) => each.classList.toggle("on", row !== null && each.dataset.row === String(row)));
-  if (picked !== null) describe(picked);
+  state.point = state.point === number ? null : number;
+  marked();
+  save();
+}
+
+// The point that was picked stands out with its translations.
+function marked() {
+  const svg = $("space-plot"), one = points().rows[state.point], circle = svg.querySelectorAll("circle")[state.point];
+  if (!one) state.point = null;
+  svg.classList.toggle("picked", !!one);
+  svg.querySelectorAll("circle, line.pair").forEach((each) => each.classList.toggle("on", !!one && (each === circle || each.dataset.row === String(one.row))));
+  if (one) describe(state.point); else $("space-point").hidden = true;
 }
 
 function describe(number) {
-  const { rows } = points(), { code, row, text } = rows[number], { languages, texts, layers } = spaceData;
-  const box = $("space-point");
-  box.hidden = false;
+  const { count, rows } = points(), { code, row, text } = rows[number], { languages, texts, layers } = spaceData;
+  const here = layers[state.spaceLayer], own = row === null ? here.own[number - count * languages.length] : null;
   const lines = [node("p", {}, node("strong", {}, code), ` ${text}`)];
-  if (row !== null) {
-    for (const other of languages.filter((each) => each !== code)) {
-      const nearest = layers[state.spaceLayer].neighbors[`${code}-${other}`][row], right = nearest === row;
-      const shown = node("p", {}, node("strong", {}, other), ` ${texts[other][nearest]} `, right ? "✓" : "✗");
-      shown.style.color = right ? "" : "var(--warn)";
-      lines.push(shown);
-    }
+  for (const other of languages.filter((each) => each !== code)) {
+    const nearest = own ? own[other] : here.neighbors[`${code}-${other}`][row], right = nearest === row;
+    const shown = node("p", {}, node("strong", {}, other), ` ${texts[other][nearest]} `, own ? "" : right ? "✓" : "✗");
+    shown.style.color = own || right ? "" : "var(--warn)";
+    lines.push(shown);
   }
-  box.replaceChildren(...lines);
+  $("space-point").hidden = false;
+  $("space-point").replaceChildren(...lines);
 }
 
 function showSpace() {
@@ -321,6 +378,7 @@ function showSpace() {
     const on = state.languages.includes(code);
     if (on && state.languages.length <= 2) { say("At least two languages."); return; }
     if (held) return;
+    state.point = null;
     state.languages = on ? state.languages.filter((each) => each !== code) : codes.filter((each) => each === code || state.languages.includes(each));
     showSpace();
     space();
@@ -341,16 +399,23 @@ async function lens() {
   if (!state.lensText.trim()) return;
   const found = await ask("lens", { model: state.model, text: state.lensText, source: state.lensSource });
   if (!found) return;
+  const color = (languages) => languages.includes(state.lensSource) ? hue(state.lensSource) : languages.length ? hue(languages[0]) : "var(--line)";
+  const look = (layer, position) => {
+    state.lensCell = [layer, position];
+    candidates("lens-candidates", `Layer ${layer}, at “${found.given[position].trim()}”:`, found.layers[layer][position], (each) => color(each.languages));
+    save();
+  };
   const head = node("tr", {}, node("th", {}, "layer"), ...found.given.map((text) => node("th", {}, text.trim())));
-  const rows = found.layers.map((tokens, layer) => node("tr", {}, node("th", {}, String(layer)), ...tokens.map((token) => {
-    const best = token.candidates[0], own = best.languages.includes(state.lensSource);
-    const title = token.candidates.map((each) => `${each.text.trim()} ${(each.probability * 100).toFixed(1)} %`).join("\n");
-    const cell = node("td", { title }, best.text.trim() || "·");
-    const color = own ? hue(state.lensSource) : best.languages.length ? hue(best.languages[0]) : "var(--line)";
-    cell.style.background = `color-mix(in srgb, ${color} ${Math.round(8 + best.probability * 45)}%, transparent)`;
+  const rows = found.layers.map((tokens, layer) => node("tr", {}, node("th", {}, String(layer)), ...tokens.map((token, position) => {
+    const best = token.candidates[0], show = () => look(layer, position);
+    const cell = node("td", { on: { mouseenter: show, focus: show, click: show } }, best.text.trim() || "·");
+    cell.style.background = `color-mix(in srgb, ${color(best.languages)} ${Math.round(8 + best.probability * 45)}%, transparent)`;
     return cell;
   })));
   $("lens-table").replaceChildren(head, ...rows.reverse());
+  roving([...$("lens-table").querySelectorAll("td")], found.given.length);
+  const [layer, position] = state.lensCell;
+  if (layer < found.layers.length && position < found.given.length) look(layer, position); else $("lens-candidates").hidden = true;
   $("lens-key").replaceChildren(...model().languages.map((code) => {
     const box = node("span", { class: "swatch" });
     box.style.background = hue(code);
@@ -368,7 +433,7 @@ function showLens() {
 
 async function compare() {
   const body = { model: Number(state.first), other: Number(state.other), sentences: 100, language: state.language || null, other_language: state.otherLanguage || null };
-  say("Reading the sentences …");
+  if (!compareData.grid) say("Reading the sentences …");
   const found = await stale("compare", ask("compare", body));
   if (!found) { if (held) say(""); return; }
   compareData = found;
@@ -380,13 +445,14 @@ async function compare() {
 const shade = (value) => `color-mix(in oklab, var(--accent) ${Math.round(Math.max(0, Math.min(1, value)) * 100)}%, var(--card))`;
 
 function plotGrid() {
-  const { grid, languages, models: names } = compareData, svg = $("compare-plot");
+  const { grid, languages } = compareData, names = shortNames(), svg = $("compare-plot");
   const rows = grid.length, columns = grid[0].length, size = Math.min(200 / columns, 200 / rows);
   const made = [];
   grid.forEach((values, row) => values.forEach((value, column) => {
-    const cell = drawn("rect", { class: "cell", x: 36 + column * size, y: 12 + (rows - 1 - row) * size, width: size, height: size, tabindex: 0 });
+    const about = `layer ${row} and layer ${column}: CKA ${value.toFixed(2)}`;
+    const cell = drawn("rect", { class: "cell", x: 36 + column * size, y: 12 + (rows - 1 - row) * size, width: size, height: size, role: "button", "aria-label": about });
     cell.style.fill = shade(value);
-    cell.append(drawn("title", {}, `layer ${row} and layer ${column}: CKA ${value.toFixed(2)}`));
+    cell.append(drawn("title", {}, about));
     const look = () => behind(row, column);
     cell.addEventListener("click", look);
     cell.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); look(); } });
@@ -395,7 +461,7 @@ function plotGrid() {
   }));
   for (let row = 0; row < rows; row++) made.push(drawn("text", { x: 30, y: 12 + (rows - .5 - row) * size + 2.6, "font-size": 7.5, "text-anchor": "end" }, row));
   for (let column = 0; column < columns; column++) made.push(drawn("text", { x: 36 + (column + .5) * size, y: 22 + rows * size, "font-size": 7.5, "text-anchor": "middle" }, column));
-  const name = (side) => `${names[side].split("/").pop().slice(0, 28)}, ${languages[side]}`;
+  const name = (side) => `${names[[state.first, state.other][side]].slice(-28)}, ${languages[side]}`;
   made.push(drawn("text", { x: 36 + columns * size / 2, y: 36 + rows * size, "font-size": 8.5, "text-anchor": "middle" }, `layer of ${name(1)}`));
   made.push(drawn("text", { x: 12, y: 12 + rows * size / 2, "font-size": 8.5, "text-anchor": "middle", transform: `rotate(-90 12 ${12 + rows * size / 2})` }, `layer of ${name(0)}`));
   for (let part = 0; part < 20; part++) {
@@ -405,11 +471,17 @@ function plotGrid() {
   }
   made.push(drawn("text", { x: 249, y: 17, "font-size": 6.6 }, 1), drawn("text", { x: 249, y: 12 + rows * size, "font-size": 6.6 }, 0));
   made.push(drawn("rect", { id: "compare-frame-cell", width: size, height: size, visibility: "hidden", "pointer-events": "none" }));
+  const focused = svg.contains(document.activeElement);
   svg.replaceChildren(...made);
+  const cells = [...svg.querySelectorAll("rect.cell")], [row, column] = state.cell;
+  const visual = Array.from({ length: rows }, (_, at) => cells.slice((rows - 1 - at) * columns, (rows - at) * columns)).flat();
+  const at = row < rows && column < columns ? (rows - 1 - row) * columns + column : (rows - 1) * columns;
+  roving(visual, columns, at);
+  if (focused) visual[at].focus();
+  tabled("compare-table", () => [[`${names[state.first]} \\ ${names[state.other]}`, ...grid[0].map((_, each) => String(each))], ...grid.map((values, each) => [String(each), ...values.map((value) => value.toFixed(3))])]);
   const best = grid.map((values, row) => [Math.max(...values), row]).sort((one, other) => other[0] - one[0])[0];
   $("compare-caption").textContent = `Debiased CKA on ${compareData.sentences} built-in sentences; highest ${best[0].toFixed(2)}, in layer ${best[1]} of the first.`;
   say("");
-  const [row, column] = state.cell;
   if (row < rows && column < columns) behind(row, column); else $("compare-cell").replaceChildren(node("p", {}, "Click a cell to see the sentences behind it."));
   save();
 }
@@ -435,7 +507,7 @@ function heldCell(layer, other) {
 }
 
 function showCompare() {
-  const named = models.map((each, number) => [number, each.name]);
+  const names = shortNames(), named = models.map((each, number) => [number, names[number]]);
   options("compare-model", named, state.first);
   options("compare-other", named, state.other);
   options("compare-language", [["", "automatic"], ...models[state.first].languages.map((code) => [code, code])], state.language);
@@ -443,12 +515,15 @@ function showCompare() {
   $("compare-frames").hidden = models.length < 2;
   $("compare-frame").max = models.length - 1;
   $("compare-frame").value = state.other;
-  $("compare-frame-shown").textContent = models[state.other].name;
+  $("compare-frame-shown").textContent = names[state.other];
+  $("compare-both").checked = state.both;
 }
 
 // --- state, links, saving ---
 
-function save() {
+let saving = null;
+function save() { clearTimeout(saving); saving = setTimeout(saveNow, 150); } // browsers limit how often an address may change
+function saveNow() {
   if (held) return;
   const kept = Object.fromEntries(Object.entries(state).filter(([, value]) => value !== null && value !== ""));
   history.replaceState(null, "", `${location.pathname}${location.search}#${encodeURIComponent(JSON.stringify(kept))}`);
@@ -528,7 +603,7 @@ function plain(color) {
 function play(button, step) {
   if (playing) { clearInterval(playing); playing = null; $("space-play").textContent = $("compare-play").textContent = "Play"; return; }
   button.textContent = "Stop";
-  playing = setInterval(step, 1100);
+  playing = setInterval(() => { if (!document.querySelector("[aria-busy]")) step(); }, 1100); // no step before the last one is seen
 }
 
 const NO_COMMAND = {
@@ -543,7 +618,7 @@ function refresh() { shows[state.view][0](); shows[state.view][1](); }
 function open(view) {
   if (playing) play();
   state.view = view;
-  document.querySelectorAll("[role=tab]").forEach((tab) => tab.setAttribute("aria-selected", tab.dataset.view === view));
+  document.querySelectorAll("[role=tab]").forEach((tab) => { tab.setAttribute("aria-selected", tab.dataset.view === view); tab.setAttribute("tabindex", tab.dataset.view === view ? 0 : -1); });
   document.querySelectorAll("[role=tabpanel]").forEach((panel) => { panel.hidden = panel.id !== view; });
   $("save-command").hidden = !!held;
   document.querySelector(".model").classList.toggle("elsewhere", view === "compare" || models.length < 2);
@@ -552,6 +627,8 @@ function open(view) {
 }
 
 function defaults() {
+  if (!(state.model < models.length)) state.model = 0;
+  options("model", shortNames().map((name, number) => [number, name]), state.model);
   const codes = model().languages;
   const valid = (code) => codes.includes(code);
   if (!valid(state.source)) state.source = codes[0];
@@ -566,8 +643,10 @@ function defaults() {
 }
 
 function wire() {
-  document.querySelectorAll("[role=tab]").forEach((tab) => tab.addEventListener("click", () => open(tab.dataset.view)));
-  $("model").addEventListener("change", () => { state.model = Number($("model").value); state.layer = null; state.languages = []; spaceData = null; defaults(); refresh(); });
+  const tabs = [...document.querySelectorAll("[role=tab]:not([hidden])")];
+  roving(tabs, 1);
+  tabs.forEach((tab) => tab.addEventListener("click", () => open(tab.dataset.view)));
+  $("model").addEventListener("change", () => { state.model = Number($("model").value); state.layer = null; state.languages = []; state.point = null; spaceData = null; defaults(); refresh(); });
   $("turn-text").addEventListener("input", () => { state.text = $("turn-text").value.slice(0, 500); soon(turn, 150); });
   $("lens-text").addEventListener("input", () => { state.lensText = $("lens-text").value.slice(0, 500); soon(lens, 200); });
   for (const name of ["alpha", "alpha2", "layer"]) $(`turn-${name}`).addEventListener("input", () => { state[name] = Number($(`turn-${name}`).value); showSliders(); turnSoon(); });
@@ -575,7 +654,7 @@ function wire() {
   $("turn-measured").addEventListener("click", () => { measured(); showTurn(); turn(); });
   $("space-layer").addEventListener("input", () => { state.spaceLayer = Number($("space-layer").value); plotSpace(false); });
   $("space-projection").addEventListener("change", () => { state.projection = $("space-projection").value; space(); });
-  $("space-sentences").addEventListener("change", () => { state.sentences = Number($("space-sentences").value); space(); });
+  $("space-sentences").addEventListener("change", () => { state.sentences = Number($("space-sentences").value); state.point = null; space(); });
   $("space-play").addEventListener("click", () => play($("space-play"), () => { state.spaceLayer = (state.spaceLayer + 1) % spaceData.layers.length; plotSpace(false); }));
   $("space-own").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -586,11 +665,13 @@ function wire() {
     space();
   });
   $("space-own-clear").addEventListener("click", () => { state.own = []; space(); });
-  for (const [id, name] of [["compare-model", "first"], ["compare-other", "other"]]) $(id).addEventListener("change", () => { state[name] = Number($(id).value); state.cell = []; showCompare(); compare(); });
+  for (const [id, name] of [["compare-model", "first"], ["compare-other", "other"]]) $(id).addEventListener("change", () => { state[name] = Number($(id).value); state.both = false; state.cell = []; showCompare(); compare(); });
   for (const [id, name] of [["compare-language", "language"], ["compare-other-language", "otherLanguage"]]) $(id).addEventListener("change", () => { state[name] = $(id).value; compare(); });
-  $("compare-frame").addEventListener("input", () => { state.other = Number($("compare-frame").value); showCompare(); compare(); });
-  $("compare-play").addEventListener("click", () => play($("compare-play"), () => { state.other = (Number(state.other) + 1) % models.length; showCompare(); compare(); }));
-  $("save-link").addEventListener("click", () => copy(location.href, "Link"));
+  const frame = (number) => { state.other = number; if (state.both) state.first = number; showCompare(); compare(); };
+  $("compare-frame").addEventListener("input", () => frame(Number($("compare-frame").value)));
+  $("compare-both").addEventListener("change", () => { state.both = $("compare-both").checked; if (!state.both) state.first = 0; frame(Number(state.other)); });
+  $("compare-play").addEventListener("click", () => play($("compare-play"), () => frame((Number(state.other) + 1) % models.length)));
+  $("save-link").addEventListener("click", () => { saveNow(); copy(location.href, "Link"); });
   $("save-figure").addEventListener("click", saveFigure);
   $("save-command").addEventListener("click", () => commands[state.view] ? copy(commands[state.view], "Command") : noted(NO_COMMAND[state.view]));
   window.addEventListener("hashchange", () => { if (restore()) { defaults(); open(state.view); } });
@@ -614,14 +695,12 @@ async function begin() {
     state.view = "space";
   } else {
     say("Opening the model …");
-    const answer = await fetch("api/models", { headers: { "x-isoglot-token": token } }).catch(() => null);
+    const answer = await about().catch(() => null);
     if (!answer || !answer.ok) { say(answer ? (await answer.json()).error : "The server is gone."); return; }
     models = (await answer.json()).models;
     restore();
   }
   say("");
-  options("model", models.map((each, number) => [number, each.name]), state.model);
-  if (!(state.model < models.length)) state.model = 0;
   defaults();
   if (models.length > 1 && !held && !location.hash) state.other = 1;
   wire();

@@ -130,29 +130,29 @@ def lines(
     panels = list(dict.fromkeys(line.panel for line in given))
     rows = _line_rows(given, categories)
     edges = [row[key] for row in rows for key in ("y", "lo", "hi") if key in row]
-    low, high = _domain([*edges, *(levels or {}).values()])
+    low, high, ticks = _domain([*edges, *(levels or {}).values()])
     scale = {"domain": [low, high], "nice": False}
     tips = [_tip("s", "series"), _tip("x", x, kind="nominal" if categories else "quantitative"), _tip("t", y)]
     tips += [_tip("p", "panel")] if any(panels) else []
     layers: list[dict[str, Any]] = [
         *_levels(levels or {}, scale),
         *_bands(rows, scale, bars=bool(categories)),
-        *_curves(y, scale, tips, marked=len(rows) <= _MOST_POINTS * len(names)),
+        *_curves(y, scale, ticks, tips, marked=len(rows) <= _MOST_POINTS * len(names)),
     ]
-    several = len(names) > 1
+    several = len(names) > 1 or bool(levels)
     if several and not frames:
         layers += _end_labels(given, levels or {}, (low, high), scale, height)
     place = _category_axis(categories, x) if categories else _number_axis([row["x"] for row in rows], x, whole=whole)
     spec: dict[str, Any] = {
         "data": {"values": rows},
         "height": height,
-        "encoding": {"x": place, **_series(given, names, ordered=ordered)},
+        "encoding": {"x": place, **_series(given, names, list(levels or ()), ordered=ordered)},
         "layer": layers,
     }
-    about: dict[str, Any] = {"label": max(map(len, [*names, *(levels or ())]), default=0)} if several else {}
+    about: dict[str, Any] = {"names": [visible(one) for one in [*names, *(levels or ())]]} if several else {}
     spec = _framed(spec, frames) if frames else _traced(spec, slider) if slider else spec
     about |= {"slider": visible(x)} if slider else {}
-    about |= {"dark": _shades(len(names), RAMP[::-1])} if ordered else {}
+    about |= {"dark": [*_shades(len(names), RAMP[::-1]), *(GREY for _ in levels or ())]} if ordered else {}
     spec = _panels(spec, panels, about)
     spec["usermeta"] = {"isoglot": about}
     columns = [
@@ -199,14 +199,19 @@ def _number_axis(values: Sequence[float], title: str, *, whole: bool) -> dict[st
         axis["format"] = "d"
         first, last = ceil(ends[0]), floor(ends[1])
         if last - first <= _MOST_TICKS:  # or there would be ticks between two layers
-            axis["values"] = list(range(first, last + 1))
+            axis |= {
+                "values": list(range(first, last + 1)),
+                "tickCount": last - first + 1,
+            }  # a lower count drops values
     scale = {"domain": _widened(*ends), "nice": False}
     return {"field": "x", "type": "quantitative", "axis": axis, "scale": scale}
 
 
-def _curves(y: str, scale: dict[str, Any], tips: list[dict[str, Any]], *, marked: bool) -> list[dict[str, Any]]:
+def _curves(
+    y: str, scale: dict[str, Any], ticks: dict[str, Any], tips: list[dict[str, Any]], *, marked: bool
+) -> list[dict[str, Any]]:
     """Lines and their points; all but the series under the pointer fade."""
-    value = {"field": "y", "type": "quantitative", "scale": scale, "title": visible(y)}
+    value = {"field": "y", "type": "quantitative", "scale": scale, "axis": ticks, "title": visible(y)}
     hover = {"condition": {"param": "hover", "empty": True, "value": 1}, "value": 0.2}
     nearest = {"type": "point", "fields": ["s"], "on": "pointerover", "clear": "pointerout", "nearest": True}
     return [
@@ -219,17 +224,20 @@ def _curves(y: str, scale: dict[str, Any], tips: list[dict[str, Any]], *, marked
     ]
 
 
-def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> dict[str, Any]:
-    """Colors and dashes of the series."""
+def _series(given: Sequence[Line], names: Sequence[str], levels: Sequence[str], *, ordered: bool) -> dict[str, Any]:
+    """Colors and dashes of the series, and of the levels, which a legend has too."""
     own = {line.name: line.color for line in given if line.color}
-    domain = [visible(name) for name in names]
+    domain = [visible(name) for name in [*names, *levels]]
     color: dict[str, Any] = {"domain": domain}
     if ordered:
         color["range"] = _shades(len(names), RAMP)
-    elif own:
+    elif own or levels:
         rest = iter(list(COLORS) * (len(names) // len(COLORS) + 1))
         color["range"] = [own.get(one) or next(rest) for one in names]
+    if levels:
+        color["range"] += [GREY] * len(levels)
     dashes = [list(DASHES[0 if ordered else _around(at, len(DASHES))]) for at in range(len(names))]
+    dashes += [[3, 3]] * len(levels)
     return {
         "color": {"field": "s", "type": "nominal", "scale": color, "legend": None},
         "strokeDash": {"field": "s", "type": "nominal", "scale": {"domain": domain, "range": dashes}, "legend": None},
@@ -237,22 +245,14 @@ def _series(given: Sequence[Line], names: Sequence[str], *, ordered: bool) -> di
 
 
 def _levels(levels: Mapping[str, float], scale: dict[str, Any]) -> list[dict[str, Any]]:
-    """Horizontal lines with their names."""
+    """Horizontal lines."""
     if not levels:
         return []
-    data = {"values": [{"level": visible(name), "y": value} for name, value in levels.items()]}
     at = {"field": "y", "type": "quantitative", "scale": scale}
     off = {"color": {"value": GREY}, "strokeDash": {"value": [3, 3]}}
-    text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "color": GREY}
-    return [
-        {"data": data, "mark": "rule", "encoding": {"x": {"value": 0}, "x2": {"value": "width"}, "y": at, **off}},
-        {
-            "name": "level_names",
-            "data": data,
-            "mark": text,
-            "encoding": {"x": {"value": 0}, "y": at, "text": {"field": "level"}, "color": {"value": GREY}},
-        },
-    ]
+    ends = {"x": {"value": 0}, "x2": {"value": "width"}, "y": at}
+    data = {"values": [{"level": visible(name), "y": value} for name, value in levels.items()]}
+    return [{"data": data, "mark": "rule", "encoding": {**ends, **off}}]
 
 
 def _bands(rows: Sequence[Mapping[str, Any]], scale: dict[str, Any], *, bars: bool) -> list[dict[str, Any]]:
@@ -619,7 +619,7 @@ def scatter(
         height: Height of the plot in pixels.
     """
     (x0, y0), *_ = points.values()
-    low, high = _domain([value for _, value in points.values()])
+    low, high, ticks = _domain([value for _, value in points.values()])
     xs = [value for value, _ in points.values()] + ([level[1]] if level else [])
     places = spread([(high - one) / (high - low) * height for _, one in points.values()], 6, height - 6, _GAP)
     rows: list[dict[str, Any]] = [
@@ -630,7 +630,7 @@ def scatter(
     scale_x = {"zero": False, "domain": _padded(xs), "nice": False}
     place_x = {"field": "x", "type": "quantitative", "title": visible(x), "scale": scale_x}
     scale_y = {"domain": [low, high], "nice": False}
-    place_y = {"field": "y", "type": "quantitative", "title": visible(y), "scale": scale_y}
+    place_y = {"field": "y", "type": "quantitative", "axis": ticks, "title": visible(y), "scale": scale_y}
     layers = [] if level is None else _vertical_level(*level, place_x)
     if from_first:
         ends = {"x": {**place_x, "field": "x0"}, "y": {**place_y, "field": "y0"}, "x2": {"field": "x"}}
@@ -646,7 +646,7 @@ def scatter(
             "shape": {"field": "s", "type": "nominal", "scale": scale, "legend": None},
         },
         "layer": layers,
-        "usermeta": {"isoglot": {"label": max(map(len, names), default=0)}},
+        "usermeta": {"isoglot": {"names": names}},
     }
     columns = [Column("s", "point"), Column("x", x, format=".4g"), Column("y", y, format=".4g")]
     return Figure(name=name, spec=spec, title=title, caption=caption, table=_behind(rows, columns))
@@ -748,14 +748,16 @@ def _between(share: float, ramp: Sequence[str]) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-def _domain(values: Sequence[float]) -> tuple[float, float]:
-    """From 0, or a round number below the least value, to the first round number that nothing exceeds."""
+def _domain(values: Sequence[float]) -> tuple[float, float, dict[str, Any]]:
+    """From 0, or a round number below the least value, to the first that nothing exceeds; and the ticks between."""
     known = [value for value in values if isfinite(value)]
     low, high = min([0.0, *known]), max([1e-9, *known])
     rough = (high - low) / 5
     unit = 10.0 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough * 0.999)
-    return floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    places = [round(at * step, 12) for at in range(first, last + 1)]
+    return first * step, last * step, {"values": places, "tickCount": len(places)}
 
 
 def _widened(low: float, high: float) -> list[float]:

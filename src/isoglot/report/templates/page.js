@@ -8,30 +8,42 @@
     spec = structuredClone(spec);
     const about = spec.usermeta?.isoglot ?? {};
     if (about.natural) width = Math.min(width, about.natural);
-    const label = ((about.label ?? 0) + 2) * letter;
-    let layers = spec;
+    const names = about.names ?? [];
+    const longest = some => Math.max(...some.map(name => name.length));
+    const layers = spec.spec ?? spec;
+    const most = Math.max(60, Math.round(0.4 * width)); // longer names of rows are cut
+    if (about.left) layers.encoding.y.axis = { ...layers.encoding.y.axis, labelLimit: most };
     if (spec.facet) {
-      layers = spec.spec;
       const columns = spec.columns = Math.max(1, Math.min(about.panels, Math.floor(width / 260)));
-      const left = ((about.left ?? 4) + 4) * letter;
+      const left = Math.min((about.left ?? 4) * letter, most) + 4 * letter;
       const shared = layers.encoding.y?.type === "nominal" && columns === about.panels;
       layers.width = Math.max(80, (width - left - (columns - 1) * (shared ? 20 : left) - 14) / columns);
     } else {
       spec.width = width;
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
-    const direct = about.label && label <= width / 3 && !spec.facet;
-    const drop = new Set(direct ? ["level_names"] : ["labels", "labels_levels", "labels_lines"]);
+    const direct = names.length && (longest(names) + 2) * letter <= width / 3 && !spec.facet;
+    const drop = new Set(direct ? [] : ["labels", "labels_levels", "labels_lines"]);
     const narrow = width < 430; // the legend of colors stands below
-    if (about.number && (width - (about.left + (narrow ? 4 : 12)) * letter) / about.columns < about.number * letter + 4) drop.add("numbers");
+    const left = Math.min((about.left ?? 0) * letter, most);
+    if (about.number) {
+      const cell = (width - left - (narrow ? 4 : 12) * letter) / about.columns;
+      if (cell < about.number * letter + 4) drop.add("numbers");
+      if (layers.encoding.x.axis.labelAngle && cell > 1.6 * 12) layers.encoding.x.axis.labelOverlap = false; // slanted names need no more room
+    }
     layers.layer = layers.layer.filter(one => !drop.has(one.name));
-    if (about.label && !direct) {
-      const legend = { orient: "bottom", columns: Math.max(1, Math.floor(width / (label + 40))), title: null };
+    if (names.length && !direct) {
+      const wide = count => Array.from({ length: count }, (_, at) => longest(names.filter((_, place) => place % count === at)) * letter + 36).reduce((one, other) => one + other);
+      let columns = names.length;
+      while (columns > 1 && wide(columns) > width) columns--;
+      const legend = { orient: "bottom", columns, title: null };
       if (!layers.encoding.shape) legend.symbolType = "stroke";
       for (const channel of ["color", "strokeDash", "shape"])
         if (layers.encoding[channel]) layers.encoding[channel].legend = { ...legend };
     }
-    if (about.keys) layers.encoding.color.legend.columns = Math.max(1, Math.floor(width / (about.keys * letter + 40)));
+    if (about.keys) layers.encoding.color.legend.columns = Math.max(1, Math.floor((width - left) / (about.keys * letter + 40)));
+    if (about.left && !about.number && !spec.facet)
+      for (const { encoding: { x } } of layers.layer) if ((x?.axis?.title ?? "").length * letter > width - left) x.axis.titleAnchor = "end";
     if (about.number && narrow)
       for (const one of layers.layer) if (one.encoding.color?.legend) Object.assign(one.encoding.color.legend, { orient: "bottom", direction: "horizontal", gradientLength: 160 });
     return spec;
@@ -127,14 +139,26 @@
       });
     });
   }
-  // Intervals, and codes such as en-de, stay on one line.
-  const unbroken = /(\[[^[\]]{3,18}\]|± [\d.]+|(?<![^\s(])[a-z]{2,3}-[a-z]{2,3}(?![^\s):,])|\b\w{1,4}-\d+)/;
+  // Intervals, and codes such as en-de, stay on one line; so do numbers with their percent signs.
+  const all = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (all.nextNode()) if (/\d %/.test(all.currentNode.data) && all.currentNode.parentNode.localName !== "script") all.currentNode.data = all.currentNode.data.replace(/(\d) %/g, "$1\u00a0%");
+  const unbroken = /(\[[^[\]]{3,18}\]|± [\d.]+|\([\d.,]+ to [\d.,]+\)|(?<![^\s(])[a-z]{2,3}-[a-z]{2,3}(?![^\s):,])|\b\w{1,4}-\d+)/;
   for (const part of document.querySelectorAll("h1, h2, nav a, td, th")) {
     const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), found = [];
     while (texts.nextNode()) if (unbroken.test(texts.currentNode.data)) found.push(texts.currentNode);
     for (const text of found) text.replaceWith(...text.data.split(unbroken).map((each, at) => at % 2
       ? Object.assign(document.createElement("span"), { className: /^[[±]/.test(each) ? "interval" : "whole", textContent: each }) : each));
   }
+  // Tables that are wider than the text take the room beside it, where there is any.
+  function widen() {
+    for (const block of document.querySelectorAll("section > .table")) {
+      block.classList.remove("wide");
+      const scroll = block.querySelector(".scroll");
+      block.classList.toggle("wide", !!scroll && scroll.scrollWidth > scroll.clientWidth + 1);
+    }
+  }
+  widen();
+  addEventListener("resize", widen);
   const most = 24;
   for (const block of document.querySelectorAll(".table")) {
     const rows = () => [...block.querySelectorAll("tbody tr")];
