@@ -17,10 +17,10 @@ import typer
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli import options
+from isoglot.cli import declaration
+from isoglot.cli.declaration import MODEL
 from isoglot.cli.main import EXAMPLES, app, make_readable
 from isoglot.cli.main import VERBS as ALL
-from isoglot.cli.options import MODEL
 from isoglot.cli.output import Output
 from isoglot.cli.verbs.steer import EXAMPLE
 from isoglot.core.files import read_json
@@ -221,7 +221,7 @@ def test_a_group_of_options_is_an_argument_of_the_verb_and_a_section_of_its_help
     find.__annotations__ |= {"search": Search}  # a class of this function
     found = typer.Typer()
     found.callback()(lambda: None)
-    options.verb(found, "find", example="find X")(find)
+    declaration.verb(found, "find", example="find X")(find)
     command: Any = get_command(found)
     command(args=["find", "X", "--neighbors", "3", "--json"], standalone_mode=False)
     assert called == [("X", Search(neighbors=3, metric="cosine"), Output(json=True))]

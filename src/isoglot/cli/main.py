@@ -19,7 +19,8 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli.options import INPUT, MANY, OUTPUT, RUN, flatten
+from isoglot.cli.declaration import INPUT, OUTPUT, RUN
+from isoglot.cli.options import MANY
 from isoglot.cli.output import OPENED, Session
 from isoglot.core.errors import IsoglotError, cut, shown
 from isoglot.core.files import forget_reads, storage_error
@@ -67,7 +68,7 @@ VERBS = {
     "transfer": "Train a task in one language and test it in others, zero-shot.",
 }
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
-_MODULES = {"anchors": "vocab", "shards": "vocab"}
+_MODULES = {"anchors": "vocab", "fix": "diagnose", "rank": "diagnose", "report": "study", "shards": "vocab"}
 """The module in ``cli/verbs`` of each verb that shares one with others."""
 EXAMPLES = (
     'isoglot steer translate "The government must protect all citizens." --from en --to de',
@@ -91,11 +92,11 @@ def build(*verbs: str) -> typer.Typer:
             found.command(name, help=text)(_named)
             continue
         module = import_module(f"isoglot.cli.verbs.{_MODULES.get(name, name)}")
-        command = getattr(module, name, None) or module.app
-        if isinstance(command, typer.Typer):
-            found.add_typer(command, name=name)
+        one = getattr(module, name, None) or module.app
+        if isinstance(one, typer.Typer):
+            found.add_typer(one, name=name)
         else:
-            found.command(name, epilog=module.EXAMPLE)(flatten(command))
+            found.command(name, epilog=one.epilog)(one)
     return found
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, ove
 
 import typer
 
-from isoglot.cli.inputs import is_path
 from isoglot.cli.output import Output, Session, opened, page_facts
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
@@ -158,31 +157,16 @@ def _verb(command: str, context: typer.Context) -> str:
     return " ".join(named)
 
 
-def place(out: Path | None) -> dict[str, str]:
-    """Where the results are, for JSON."""
-    return {} if out is None else {"out": str(out)}
-
-
-def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str | bytes]) -> None:
-    """Write a result as JSON and its other files to the folder of a run, and record them all."""
-    from isoglot.core.files import write_json
-
-    write_texts(run, texts)
-    write_json(run.folder / name, with_opened(value))
-    run.add_output(run.folder / name)
-
-
 def publish(
     output: Output,
     out: Path | None,
     work: Callable[[Path | None], Rendering],
-    *,
-    inputs: Iterable[Path],
-    seed: int,
     name: str | None = None,
+    *,
     model: str | None = None,
-    device: str | None = None,
-    config: Config | None = None,
+    inputs: Iterable[Path] = (),
+    bare: bool = False,
+    **facts: Unpack[RunFacts],
 ) -> Rendering:
     """Do the work of a verb, write its result to ``--out`` if given, and print it.
 
@@ -190,41 +174,42 @@ def publish(
         output: Standard output of the verb.
         out: Folder of ``--out``.
         work: Computes the result; given the folder to write files of its own to, or None without ``--out``.
-        inputs: Files that are read, for the record of the run.
-        seed: Random seed, for the record.
-        name: File of the result as JSON. Default: none, nor any other file of the rendering.
+        name: File of the result as JSON. Default: none.
         model: Name of the model, added to the result.
-        device: Device, for the record.
-        config: Config, for the record.
+        inputs: Files that are read, for the record of the run.
+        bare: Leave ``--out`` out of the JSON.
+        **facts: The rest of the record.
     """
-    with recorded(out, inputs, seed=seed, device=device, config=config) as run:
+    files: dict[str, str | bytes] = {}
+    with recorded(out, inputs, **facts) as run:
         found = work(None if run is None else run.folder)
         value = found.value if model is None else {"model": model, **found.value}
-        files = found.files(page_facts()) if run is not None and name is not None else {}
-        if run is not None and name is not None:
+        if run is not None:
+            files = found.files(page_facts())
+            run.device, run.config = found.record.get("device", run.device), merged_config(run.config, found.record)
             write_all(run, name, value, files)
-    output.result({**place(out), **value}, found.shown)
-    if found.notes:
-        output.say("\n".join(["", *found.notes]))
+    output.print(found._replace(value=value), **({} if bare else place(out)))
     if out is not None and PAGE in files:
         output.say(f"The page is {out / PAGE}")
     return found
 
 
-def write_texts(run: RunRecord, texts: Mapping[str, str | bytes]) -> None:
-    """Write files to the folder of a run, and record them."""
-    from isoglot.core.files import write_files
+def merged_config(config: dict[str, Any] | None, record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The config of a run with what only the work could tell."""
+    return {**(config or {}), **record["config"]} if "config" in record else config
+
+
+def place(out: Path | None) -> dict[str, str]:
+    """Where the results are, for JSON."""
+    return {} if out is None else {"out": str(out)}
+
+
+def write_all(run: RunRecord, name: str | None, value: Mapping[str, Any], texts: Mapping[str, str | bytes]) -> None:
+    """Write files, and a result as JSON, to the folder of a run, and record them."""
+    from isoglot.core.files import write_files, write_json
 
     for path in write_files(run.folder, texts):
         run.add_output(path)
-
-
-def with_opened(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with the weights of training runs it is about, if there are any."""
-    return {**value, "opened": opened()} if opened() else dict(value)
-
-
-def files_of(values: Sequence[str] | None) -> list[Path]:
-    """The files among ``NAME=FILE`` options, for the record."""
-    named = [Path(value if is_path(value) else value.partition("=")[2]).expanduser() for value in values or ()]
-    return [path for path in named if path.is_file()]
+    if name is not None:
+        write_json(run.folder / name, {**value, "opened": opened()} if opened() else dict(value))
+        run.add_output(run.folder / name)

@@ -28,6 +28,7 @@ from isoglot.core.progress import Task as Work
 from isoglot.core.table import Table
 from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
 from isoglot.represent.layer_pass import Layers, chosen_layers
+from isoglot.steer.language_files import read_known
 from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifts import Kind, Positions, ShiftOptions, make_shift, shift
@@ -40,6 +41,7 @@ from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from isoglot.core.run import RunRecord
     from isoglot.transfer.tuning.tuned_encoder import Tuned
@@ -457,3 +459,47 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
     if not found and choose != "rule":
         raise ConfigError("no alpha but 0", "give some, such as 0.5, 1 and 2", "invalid-value")
     return found
+
+
+def parse_alphas(alpha: str, grid: str | None = None) -> tuple[Choose, Sequence[float]]:
+    """Return how alpha is chosen, and the alphas to try.
+
+    >>> parse_alphas("0.5,1")
+    ('given', [0.5, 1.0])
+
+    Args:
+        alpha: ``dev``, ``rule`` or numbers separated by commas.
+        grid: Numbers to try on dev. Default: :data:`GRID`.
+
+    Raises:
+        ConfigError: There is a grid without ``dev``, a number is malformed, or as for :func:`checked_alphas`.
+    """
+    if grid is not None and alpha != "dev":
+        raise ConfigError("--grid is for --alpha dev", "leave it out", "conflicting-options")
+    if alpha == "rule":
+        return "rule", GRID
+    if alpha == "dev" and grid is None:
+        return "dev", GRID
+    choose: Choose = "dev" if alpha == "dev" else "given"
+    option, text = ("--grid", grid or "") if choose == "dev" else ("--alpha", alpha)
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        remedy = f"write {'dev, rule or ' * (choose == 'given')}numbers such as 0.5,1,2"
+        raise ConfigError(f"{option} {shown(text)} is not a list of numbers", remedy, "malformed-option") from None
+    return choose, checked_alphas(numbers, choose)
+
+
+def shift_means(
+    tuned: Tuned,
+    folder: Path | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    builtin: int | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Means:
+    """Read the means of a shift from a folder, or return a function that learns them as :func:`learn_means` does."""
+    if folder is not None:
+        return read_known(folder)[0]
+    return partial(learn_means, tuned, texts=texts, builtin=builtin, seed=seed, progress=progress)

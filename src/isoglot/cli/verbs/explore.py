@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import MODEL, Device, Weights, open_runs
+from isoglot.cli.declaration import argument, command, option
+from isoglot.cli.inputs import Files
+from isoglot.cli.options import EMBEDDED, Device, Weights, open_runs
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded, take_folder, write_texts
+from isoglot.cli.run_files import PAGE, publish, take_folder
 
-EXAMPLE = "Example: isoglot explore isoglot-mini --port 8800"
+if TYPE_CHECKING:
+    from isoglot.report.results import Rendering
 
 
+@command("explore isoglot-mini --port 8800")
 def explore(
     *,
-    model: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL...",
-            show_default=False,
-            callback=open_runs,
-            help=f"{MODEL} Several are compared, such as checkpoints of a run. Default: isoglot-mini.",
-        ),
-    ] = None,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")] = 0,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            metavar="TEXT",
-            help="Secret in the address. With the same port and token again, an open page comes back. Default: random.",
-        ),
-    ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--export", metavar="DIR", callback=take_folder, help="Write a page to publish there; serve nothing."
-        ),
-    ] = None,
+    model: Annotated[Files, argument("MODEL...", show_default=False, callback=open_runs)] = None,
+    host: Annotated[str, option("ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, option(min=0, max=65535)] = 0,
+    token: Annotated[str | None, option("TEXT")] = None,
+    browser: Annotated[bool, option(name="--browser/--no-browser")] = True,
+    out: Annotated[Path | None, option("DIR", name="--export", callback=take_folder)] = None,
     weights: Weights = "best",
     device: Device = "auto",
     output: Output,
@@ -50,6 +34,14 @@ def explore(
 
     The page is served until Ctrl-C, to this machine alone and to nobody without the token in its address. With
     --export, the views that need no live model are written as a page to publish, and nothing is served.
+
+    Options:
+        model: {MODEL} Several are compared, such as checkpoints of a run. Default: isoglot-mini.
+        host: Address to listen at.
+        port: Port; 0 for any that is free.
+        token: Secret in the address. With the same port and token again, an open page comes back. Default: random.
+        browser: Open the page in the browser.
+        out: Write a page to publish there; serve nothing.
     """
     import secrets
 
@@ -57,17 +49,20 @@ def explore(
     from isoglot.explore.server import serve
     from isoglot.explore.views import ExploredModel
     from isoglot.model import load_encoder
+    from isoglot.report.results import Rendering
 
-    models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or ["isoglot-mini"]]
-    if out is not None:
-        with recorded(out, [], seed=0, device=device) as run:
-            write_texts(run, {"index.html": static_page(models, progress=output.progress)})
-        output.result({"out": str(out), "models": [each.name for each in models]}, f"Page: {out / 'index.html'}")
-        return
+    models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or [EMBEDDED]]
+
+    def work(_: Path | None) -> Rendering:
+        names, page = [each.name for each in models], static_page(models, progress=output.progress)
+        return Rendering({"models": names}, "\n".join(names), lambda _: {PAGE: page})
 
     def ready(address: str) -> None:
         output.result({"address": address}, f"Explorer: {address}\nCtrl-C ends it.")
         if browser:
             typer.launch(address)
 
-    serve(models, host=host, port=port, token=token or secrets.token_urlsafe(24), ready=ready)
+    if out is not None:
+        publish(output, out, work, seed=0, device=device)
+    else:
+        serve(models, host=host, port=port, token=token or secrets.token_urlsafe(24), ready=ready)
