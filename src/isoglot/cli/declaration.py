@@ -20,6 +20,8 @@ from typer.models import OptionInfo
 
 INPUT, RUN, OUTPUT = "Input", "Run", "Output"
 """Sections of the help, for verbs with more than a dozen options."""
+MANY = 1_000_000_000
+"""The most of anything that an option may ask for, where it says nothing else."""
 MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
 POOLS = (
     "the mean of its subwords (special tokens left out), the mean of all its tokens, its first (also cls) or last "
@@ -82,8 +84,9 @@ def flatten(function: Callable[..., None]) -> Callable[..., None]:
     """Return the function as Typer wants it: with a named and described option for every parameter, and no groups.
 
     What the section ``Options:`` of the docstring says of a parameter is the help of its option. A group is a dataclass
-    with annotated fields, documented likewise. ``SECTION`` names its section of the help. Where the parameter has a
-    default, an instance of the group, its fields' values are the defaults of the options.
+    with annotated fields, documented likewise; what the verb says of one of its options counts more. ``SECTION`` names
+    its section of the help. Where the parameter has a default, an instance of the group, its fields' values are the
+    defaults of the options.
     """
     hints, (about, words) = get_type_hints(function, include_extras=True), described(function)
     flat: dict[str, Parameter] = {}
@@ -93,7 +96,7 @@ def flatten(function: Callable[..., None]) -> Callable[..., None]:
         if not is_dataclass(kind):
             flat[name] = _option(name, kind, parameter.default, words)
             continue
-        options = _options_of(kind, parameter.default)
+        options = _options_of(kind, parameter.default, words)
         groups[name] = kind, [option.name for option in options]
         flat |= {option.name: option for option in options}
 
@@ -114,10 +117,10 @@ def described(thing: object) -> tuple[str, dict[str, str]]:
     return about, {name.strip(): text for name, text in said}
 
 
-def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - any dataclass of options
-    """Return the fields of a group as parameters, in the section of the group."""
+def _options_of(group: Any, default: Any, own: Mapping[str, str]) -> list[Parameter]:  # noqa: ANN401 - any dataclass
+    """Return the fields of a group as parameters in its section, with the verb's own words for them if it has any."""
     section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
-    words = {name: text for kind in reversed(group.__mro__) for name, text in described(kind)[1].items()}
+    words = {name: text for kind in reversed(group.__mro__) for name, text in described(kind)[1].items()} | own
     values = {each.name: getattr(default, each.name, each.default) for each in fields(group)}
     return [
         _option(name, hints[name], Parameter.empty if value is MISSING else value, words, section)
@@ -129,7 +132,7 @@ def _option(name: str, kind: Any, default: Any, words: Mapping[str, str], sectio
     """Return a parameter with the name, help and section of its option or argument."""
     kind, info = (get_args(kind) if get_origin(kind) is Annotated else (kind, option()))[:2]
     info = copy(info)
-    info.help = info.help or words.get(name)
+    info.help = words.get(name) or info.help
     for phrase, text in _PHRASES.items():
         info.help = info.help and info.help.replace(phrase, text)
     if isinstance(info, OptionInfo):

@@ -1,4 +1,7 @@
-"""What options name: languages, files of a language or of a pair of languages, parallel sentences and bitext."""
+"""What options name: languages, files of a language or of a pair of languages, parallel sentences and bitext.
+
+What cannot be understood, does not exist or does not go together is a :class:`ConfigError` with the option's name.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +31,21 @@ V = TypeVar("V")
 
 
 def required(value: V | None, name: str, remedy: str) -> V:
-    """Return the value of an option that has to be given here.
-
-    Raises:
-        ConfigError: It was not.
-    """
+    """Return the value of an option that has to be given here."""
     if value is None:
         raise ConfigError(f"{name} is missing", remedy, "missing-option")
     return value
 
 
 def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
-    """Refuse options, by name, that would have no effect beside another; those with a false value were not given.
-
-    Raises:
-        ConfigError: One of them was given.
-    """
+    """Refuse options, by name, that would have no effect beside another; those with a false value were not given."""
     for name, value in options.items():
         if value:
             raise ConfigError(f"{name} and {beside} exclude each other", remedy, "conflicting-options")
 
 
 def refuse_without(options: Mapping[str, object], missing: str, *, remedy: str) -> None:
-    """Refuse options that have no effect without another, likewise.
-
-    Raises:
-        ConfigError: One of them was given.
-    """
+    """Refuse options that have no effect without another, likewise."""
     for name, value in options.items():
         if value:
             raise ConfigError(f"{name} without {missing}", remedy, "missing-option")
@@ -93,11 +84,7 @@ def two_langs(text: str) -> tuple[str, str]:
 
 
 def parse_layers(text: str) -> Literal["all"] | list[int]:
-    """Return the layers that ``--layers`` names.
-
-    Raises:
-        ConfigError: It is not a list of numbers.
-    """
+    """Return the layers that ``--layers`` names."""
     try:
         return "all" if text == "all" else [int(part) for part in text.split(",")]
     except ValueError:
@@ -117,9 +104,6 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
     """Return the files or folders of each language, in the order given; a language may have several.
 
     Languages are made canonical, so that ``deu=`` and ``de=`` add to the same list. A path may contain ``=``.
-
-    Raises:
-        ConfigError: There is nothing, no ``=``, no such language or file, or the same file twice for a language.
     """
     required(values or None, option, f"name a file for each language: {option} en=file.txt")
     named: dict[str, list[Path]] = {}
@@ -138,11 +122,7 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
 
 
 def one_each(values: Files, option: str) -> dict[str, Path]:
-    """Return the file of each language; none if the option was not given.
-
-    Raises:
-        ConfigError: A language has two, and as for :func:`parse_named`.
-    """
+    """Return the file of each language; none if the option was not given."""
     files = parse_named(values, option) if values else {}
     for code, paths in files.items():
         if len(paths) > 1:
@@ -160,9 +140,6 @@ def parse_pairs(values: Files, option: str = "--dictionary") -> dict[tuple[str, 
     >>> import os
     >>> list(parse_pairs([f"eng-zh-Hant={os.devnull}"]))
     [('en', 'zh-Hant')]
-
-    Raises:
-        ConfigError: There is no ``=``, no two languages, or no such file.
     """
     named: dict[tuple[str, str], list[Path]] = {}
     for value in values or ():
@@ -190,11 +167,7 @@ def parse_tasks(values: Files, option: str = "--eval") -> list[OwnTask]:
 
 
 def parse_models(values: list[str], option: str) -> dict[str, str]:
-    """Return the model of each language, from ``de=runs/de``.
-
-    Raises:
-        ConfigError: There is no ``=``, no such language, or a language twice.
-    """
+    """Return the model of each language, from ``de=runs/de``."""
     found: dict[str, str] = {}
     for value in values:
         name, where = _split(value, option, "language=model", "de=MODEL")
@@ -238,16 +211,11 @@ def _two_languages(pair: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True)
 class TrainingText:
-    """Token shards to train on, and their vocabulary.
-
-    Options:
-        shards: Token shards of a language. May be repeated.
-        vocab: The vocabulary the shards were built with.
-    """
+    """Token shards to train on, and their vocabulary."""
 
     SECTION: ClassVar[str] = "Input"
-    shards: Annotated[Files, option("LANG=DIR")] = None
-    vocab: Annotated[str | None, option("VOCAB")] = None
+    shards: Annotated[Files, option("LANG=DIR", "Token shards of a language. May be repeated.")] = None
+    vocab: Annotated[str | None, option("VOCAB", "The vocabulary the shards were built with.")] = None
 
     def open(self) -> tuple[dict[str, Shards], Vocabulary]:
         """Open both."""
@@ -280,9 +248,6 @@ def read_sets(parallel: Files, langs: str | None, limit: int | None, *, pairs: b
         langs: Which languages, separated by commas.
         limit: Maximum number of rows.
         pairs: Whether lines of a file for each language are pairs of texts.
-
-    Raises:
-        ConfigError: The options do not go together, or there is no such file.
     """
     from isoglot.retrieve.parallel_sets import aligned_set, pairs_set, table_set, tatoeba_sets
 
@@ -291,8 +256,9 @@ def read_sets(parallel: Files, langs: str | None, limit: int | None, *, pairs: b
         return []
     whole = [Path(value).expanduser() for value in parallel if is_path(value)]
     if not whole:
-        remedy = "leave it out: the files name theirs"
-        refuse_beside({"--langs": codes}, "--parallel with a file for each language", remedy=remedy)
+        if codes:
+            remedy = "leave it out: the files name theirs"
+            raise ConfigError("--langs chooses from a table or folder", remedy, "conflicting-options")
         return [(pairs_set if pairs else aligned_set)(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
         problem = f"--parallel {shown(str(whole[0]))} is a whole set, and there is more"
@@ -339,7 +305,7 @@ class ParallelInput:
 
 def is_table(named: Files) -> bool:
     """Whether one table is named, and no file for each language."""
-    return bool(named) and len(named or ()) == 1 and is_path((named or [""])[0])
+    return named is not None and len(named) == 1 and is_path(named[0])
 
 
 def two_sides(
@@ -351,9 +317,6 @@ def two_sides(
         named: What the user typed.
         option: The option, for error messages.
         langs: Which two of a table with more, as ``en,de`` or apart; None where it has just two.
-
-    Raises:
-        ConfigError: There is no such file, or not two languages.
     """
     from isoglot.text.formats.parallel import read_parallel
 
@@ -368,7 +331,9 @@ def two_sides(
             raise ConfigError(problem, remedy, "missing-data")
         codes = list(wanted) or codes
     else:
-        refuse_beside({"--langs": langs}, f"{option} with a file for each language", remedy="leave it out")
+        if langs is not None:
+            remedy = "leave it out: the files name theirs"
+            raise ConfigError("--langs chooses from a table", remedy, "conflicting-options")
         files = one_each(named, option)
         codes = list(files)
     if len(codes) != 2:
@@ -383,9 +348,6 @@ def two_bitexts(
     """Return the languages, and the files or tables to learn from and to score on; none where they are built in.
 
     Of a table to score on, the languages are those that are learned from.
-
-    Raises:
-        ConfigError: The options do not go together, or as for :func:`two_sides`.
     """
     if not parallel:
         remedy = "give --parallel too, or leave it out: built-in sentences have a test of their own"
@@ -424,11 +386,7 @@ CslsFrom = Annotated[
 def parse_estimates(
     means_from: Files, csls_from: Literal["folds", "own", "text"], *, folds: int | None = None
 ) -> EstimateSource:
-    """Return what ``--means-from`` and ``--csls-from`` ask for.
-
-    Raises:
-        ConfigError: They do not go together, or there is no such source or file.
-    """
+    """Return what ``--means-from`` and ``--csls-from`` ask for."""
     from isoglot.steer.estimate_sources import estimate_source
 
     values = means_from or ["folds"]

@@ -19,8 +19,7 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli.declaration import INPUT, OUTPUT, RUN
-from isoglot.cli.options import MANY
+from isoglot.cli.declaration import INPUT, MANY, OUTPUT, RUN
 from isoglot.cli.output import OPENED, Session
 from isoglot.core.errors import IsoglotError, cut, shown
 from isoglot.core.files import forget_reads, storage_error
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 HELP = ["-h", "--help"]
 """What asks for help."""
 _TEXT = ("<str>", "<path>", "<list[Path]>", "<list[str]>")  # whatever is typed is that
-_LARGE = MANY  # a bound that nobody meets is not worth its digits
 _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
 _ONE_SECTION = 12
 """Up to how many options the help shows without sections."""
@@ -94,7 +92,8 @@ def build(*verbs: str) -> typer.Typer:
         module = import_module(f"isoglot.cli.verbs.{_MODULES.get(name, name)}")
         one = getattr(module, name, None) or module.app
         if isinstance(one, typer.Typer):
-            found.add_typer(one, name=name)
+            one.info.help = one.info.help or text
+            found.add_typer(one, name=name, no_args_is_help=True)
         else:
             found.command(name, epilog=one.epilog)(one)
     return found
@@ -225,8 +224,8 @@ def _make_option_readable(option: TyperOption) -> None:
         option.metavar = ""
     elif option.metavar is None and (option.min, option.max) != (None, None):
         option.metavar = "N"
-    if option.max is not None and option.max >= _LARGE:
-        option.max = None  # for the help alone: values are checked by the type
+    if option.max is not None and option.max >= MANY:
+        option.max = None  # for the help alone, where it is not worth its digits: values are checked by the type
 
 
 def _make_argument_readable(argument: Any) -> None:  # noqa: ANN401 - Typer has no name for what is set here

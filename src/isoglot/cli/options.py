@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import typer
 
+from isoglot.align.maps.option_defaults import MAP_OPTIONS, STEP_OPTIONS
 from isoglot.cli.declaration import INPUT, MODEL, OUTPUT, POOLS, RUN, argument, option
 from isoglot.cli.inputs import Files, refuse_beside
-from isoglot.cli.output import OPENED, Debug, Json, Output, Quiet, Session
+from isoglot.cli.output import OPENED, Output, Session
 from isoglot.cli.run_files import publish, take_file, take_folder, take_vectors
 from isoglot.core.rng import LARGEST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoglot.core.config import Config
+    from isoglot.core.config import Config, Recipe
     from isoglot.report.results import Rendering
 
-__all__ = ["Debug", "Json", "Quiet"]
 EMBEDDED = "isoglot-mini"
-MANY = 1_000_000_000
-"""The most of anything that an option may ask for, where it says nothing else."""
 C = TypeVar("C", bound="Config")
 
 
@@ -35,11 +33,7 @@ def _remember_weights(context: typer.Context, value: Literal["best", "last"]) ->
 
 
 def open_run(context: typer.Context, model: str | None) -> str | None:
-    """Return the folder of the weights that a model option stands for, where it names a training run; any other as is.
-
-    Raises:
-        StorageError: The run has not finished.
-    """
+    """Return the folder of the weights of a training run that a model option names; any other model as it is."""
     if model is None or not Path(model).expanduser().is_dir():
         return model
     from isoglot.model.load import run_weights
@@ -71,7 +65,7 @@ def _limit_lines(megabytes: int) -> int:
 
 
 MAX_LINE = 50
-MaxLine = Annotated[int, option("MB", "Refuse lines longer than this.", min=1, max=10000, callback=_limit_lines)]
+MaxLine = Annotated[int, option("MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)]
 SkipBad = Annotated[int, option("N", "Skip up to N malformed lines or sentences a language.", min=0)]
 Seed = Annotated[int, option(text="Same seed, same numbers.", section=RUN, min=0, max=LARGEST_SEED)]
 Device = Annotated[str, option("NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", section=RUN)]
@@ -91,9 +85,9 @@ VectorsOut = Annotated[
         callback=take_vectors,
     ),
 ]
-SET = "Change one setting of the recipe. May be repeated."
-Settings = Annotated[Files, option("KEY=VALUE", SET, name="--set", section=RUN)]
-
+Settings = Annotated[
+    Files, option("KEY=VALUE", "Change one setting of the recipe. May be repeated.", name="--set", section=RUN)
+]
 
 ModelArgument = Annotated[str, argument("MODEL", MODEL, callback=open_run)]
 ModelOption = Annotated[str, option("MODEL", MODEL, section=INPUT, callback=open_run)]
@@ -119,11 +113,11 @@ class _Place:
 class Run(Output, _Place):
     """``--out``, ``--device``, ``--seed``, and the output of the verb."""
 
-    def config(self, kind: type[C], settings: Files = None, **values: Any) -> C:  # noqa: ANN401 - its fields
+    def config(self, kind: type[C], settings: Files = None, recipe: Recipe | None = None, **values: Any) -> C:  # noqa: ANN401 - its fields
         """The config of a class with the seed, options and settings."""
         from isoglot.core.config import build_config
 
-        return build_config(kind, values={"seed": self.seed, **values}, settings=settings or ())
+        return build_config(kind, recipe=recipe, values={"seed": self.seed, **values}, settings=settings or ())
 
     def publish(self, work: Callable[[Path | None], Rendering], name: str | None, **about: Any) -> Rendering:  # noqa: ANN401 - as publish
         """Do the work of a verb and show its result: :func:`isoglot.cli.run_files.publish` with these options."""
@@ -148,22 +142,6 @@ class ModelRunTo(ModelRun):
     """The same where ``--out`` has to be given."""
 
     out: Out = field()
-
-
-MAP_OPTIONS = {
-    "ridge": "penalty=1.0",
-    "cca": "components=None, penalty=0.0",
-    "rcsls": "rounds=10, learning_rate=1.0, neighborhood=10, cutoff=200000, constraint=none",
-    "refinement": "rounds=5, cutoff=15000, neighborhood=10",
-    "self-learning": "final=auto, reweight=0.5, keep=0.1, growth=2.0, patience=5, threshold=0.0005, "
-    "early=4000, cutoff=10000, neighborhood=10, rounds=2000",
-    "mini-vec2vec": "starts=3, sample=2000, neighborhood=10, runs=30, clusters=20, restarts=30, neighbors=50, "
-    "rounds=100, batch=1000, smoothing=0.5, fine_clusters=500, cutoff=10000",
-}
-"""The options of each map with their defaults, as the help says them."""
-MAP_OPTIONS["vecmap"] = f"{MAP_OPTIONS['self-learning']}, starts=3, sample=2000"
-STEP_OPTIONS = {"iterative": "tolerance=1e-05, rounds=200"}
-"""Those of each normalization."""
 
 
 def _listed(options: dict[str, str]) -> str:
@@ -199,8 +177,7 @@ ShiftKind = Annotated[
     ),
 ]
 Positions = Annotated[
-    Literal["all", "tokens"],
-    option(text="Shift all positions, as in the paper, or tokens only, not [CLS] and [SEP]."),
+    Literal["all", "tokens"], option(text="Shift all positions, as in the paper, or tokens only, not [CLS] and [SEP].")
 ]
 SentencePool = Annotated[
     Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted"],
@@ -224,11 +201,7 @@ AllowLeak = Annotated[bool, option(text="Score on words whose translations train
 
 
 def known_words(*, leave_out_known: bool, allow_leak: bool) -> Literal["refuse", "leave-out", "allow"]:
-    """Return what ``--leave-out-known`` and ``--allow-leak`` ask for.
-
-    Raises:
-        ConfigError: Both are given.
-    """
+    """Return what ``--leave-out-known`` and ``--allow-leak`` ask for."""
     if leave_out_known:
         refuse_beside({"--allow-leak": allow_leak}, "--leave-out-known", remedy="give one of them")
     return "allow" if allow_leak else "leave-out" if leave_out_known else "refuse"

@@ -125,10 +125,10 @@ class Output:
                 self.say(str(run))
 
     def print(self, found: Rendering, **more: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-        """A result and the notes on it; ``more`` comes first in the JSON object."""
+        """A result and the notes on it, after a blank line under a table; ``more`` comes first in the JSON object."""
         self.result({**more, **found.value} if more else found.value, found.shown)
         if found.notes:
-            self.say("\n".join(["", *found.notes]))
+            self.say("\n".join(found.notes if isinstance(found.shown, str) else ["", *found.notes]))
 
     def _console(self) -> Console:
         return safe_console(sys.stdout, width=None if sys.stdout.isatty() else 120)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager as Opened
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import typer
 
 from isoglot.cli.output import Output, Session, opened, page_facts
+from isoglot.core import run as core
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
     from isoglot.report.results import Rendering
 
@@ -25,37 +26,28 @@ Kind = Literal["aside", "in place"]
 work that was cut short can be resumed."""
 
 
-class RunFacts(TypedDict, total=False):
+class RunFacts(core.RunFacts, total=False):
     """What a verb knows of its run before it begins."""
 
-    seed: Required[int]
-    device: str | None
-    config: Config | None
     writes: Iterable[str] | None
     kind: Kind
 
 
 @overload
-def recorded(out: Path, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> AbstractContextManager[RunRecord]: ...
+def recorded(out: Path, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord]: ...
 @overload
-def recorded(
-    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
-) -> AbstractContextManager[RunRecord | None]: ...
-def recorded(
-    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
-) -> AbstractContextManager[RunRecord | None]:
+def recorded(out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord | None]: ...
+def recorded(out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord | None]:
     """Open the output folder of a verb, ``run.folder``, with the record of the run; None without ``--out``."""
-    from isoglot.core.run import out_folder, record_run
-
     if out is None:
         return nullcontext()
     about: dict[str, Any] = {"models": opened(), "inputs": inputs, **facts}
     kind = about.pop("kind", "aside")
-    return _with_reads(record_run(out, **about) if kind == "in place" else out_folder(out, **about))
+    return _with_reads(core.record_run(out, **about) if kind == "in place" else core.out_folder(out, **about))
 
 
 @contextmanager
-def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord]:
+def _with_reads(record: Opened[RunRecord]) -> Iterator[RunRecord]:
     """Add every file that was read since the command began to the record of a run.
 
     Files of the package, files in the folder of the run, and files that no longer exist are not inputs.
@@ -75,12 +67,7 @@ def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord
 
 
 def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
-    """Refuse to write a file that is read.
-
-    Raises:
-        ConfigError: A file is among both.
-        StorageError: The symbolic links of a path lead in a circle.
-    """
+    """Refuse to write a file that is read."""
     from isoglot.core.files import real_path
 
     inputs = {real_path(path) for path in read}
@@ -90,18 +77,10 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def take_folder(context: typer.Context, out: Path | None) -> Path | None:
-    """Lock the folder of ``--out`` until the command ends; the callback of every such option.
-
-    Raises:
-        ConfigError: It holds the run of another verb: two runs would be mixed, and a record lost.
-        IsoglotError: The run record there cannot be read.
-        StorageError: Another process is writing there.
-    """
-    from isoglot.core.run import read_record
-
+    """Lock the folder of ``--out`` until the command ends; the callback of every such option."""
     if out is not None and not context.resilient_parsing:
         _take(context, out)
-        match read_record(out):
+        match core.read_record(out):
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
@@ -110,37 +89,24 @@ def take_folder(context: typer.Context, out: Path | None) -> Path | None:
 
 
 def take_file(context: typer.Context, out: Path | None) -> Path | None:
-    """Lock the file of ``--out`` until the command ends.
-
-    Raises:
-        StorageError: Another process is writing it.
-    """
+    """Lock the file of ``--out`` until the command ends."""
     if out is not None and not context.resilient_parsing:
         _take(context, out)
     return out
 
 
 def take_vectors(context: typer.Context, out: Path) -> Path:
-    """Lock the file or folder of ``--out`` for vectors, which have no run record.
-
-    Raises:
-        ConfigError: It is a folder that holds a run.
-        StorageError: Another process is writing there.
-    """
-    from isoglot.core.run import RECORD
-
+    """Lock the file or folder of ``--out`` for vectors, which have no run record."""
     take_file(context, out)
-    if (out / RECORD).exists():
-        raise ConfigError(f"{out} holds another verb's run ({RECORD})", "name another --out", "run-exists")
+    if (out / core.RECORD).exists():
+        raise ConfigError(f"{out} holds another verb's run ({core.RECORD})", "name another --out", "run-exists")
     return out
 
 
 def _take(context: typer.Context, out: Path) -> None:
-    from isoglot.core.run import sole_writer
-
     session = context.find_root().obj
     if isinstance(session, Session):
-        session.held.enter_context(sole_writer(out))
+        session.held.enter_context(core.sole_writer(out))
 
 
 def _verb(command: str, context: typer.Context) -> str:
@@ -180,36 +146,22 @@ def publish(
         bare: Leave ``--out`` out of the JSON.
         **facts: The rest of the record.
     """
+    from isoglot.core.files import as_json, write_files
+
     files: dict[str, str | bytes] = {}
     with recorded(out, inputs, **facts) as run:
         found = work(None if run is None else run.folder)
         value = found.value if model is None else {"model": model, **found.value}
         if run is not None:
-            files = found.files(page_facts())
-            run.device, run.config = found.record.get("device", run.device), merged_config(run.config, found.record)
-            write_all(run, name, value, files)
-    output.print(found._replace(value=value), **({} if bare else place(out)))
+            files = dict(found.files(page_facts()))
+            run.device = found.record.get("device", run.device)
+            if "config" in found.record:
+                run.config = {**(run.config or {}), **found.record["config"]}
+            if name is not None:
+                files[name] = as_json({**value, "opened": opened()} if opened() else value)
+            for path in write_files(run.folder, files):
+                run.add_output(path)
+    output.print(found._replace(value=value), **({} if bare or out is None else {"out": str(out)}))
     if out is not None and PAGE in files:
         output.say(f"The page is {out / PAGE}")
     return found
-
-
-def merged_config(config: dict[str, Any] | None, record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The config of a run with what only the work could tell."""
-    return {**(config or {}), **record["config"]} if "config" in record else config
-
-
-def place(out: Path | None) -> dict[str, str]:
-    """Where the results are, for JSON."""
-    return {} if out is None else {"out": str(out)}
-
-
-def write_all(run: RunRecord, name: str | None, value: Mapping[str, Any], texts: Mapping[str, str | bytes]) -> None:
-    """Write files, and a result as JSON, to the folder of a run, and record them."""
-    from isoglot.core.files import write_files, write_json
-
-    for path in write_files(run.folder, texts):
-        run.add_output(path)
-    if name is not None:
-        write_json(run.folder / name, {**value, "opened": opened()} if opened() else dict(value))
-        run.add_output(run.folder / name)

@@ -167,7 +167,8 @@ def map_transfer_page(result: MapTransfer, languages: Sequence[str], *, facts: S
 def map_transfer_result(result: MapTransfer, languages: Sequence[str], out: Path | None) -> Rendering:
     """Map transfer on a terminal."""
     notes = [map_finding(result, code) for code in languages] + ([] if out is None else [f"The page is {out / PAGE}"])
-    return Rendering(result.facts(), layer_table(result, languages), notes=notes)
+    where = {} if out is None else {"out": str(out)}
+    return Rendering({**where, **result.facts()}, layer_table(result, languages), notes=notes)
 
 
 def map_transfer_figure(result: MapTransfer, language: str) -> Figure:

@@ -50,14 +50,18 @@ if TYPE_CHECKING:
 
     Sides = tuple[Any, Any]  # encoders, or word vectors
 
-app = typer.Typer(
-    help="Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find which word "
-    "is which in bitext, and the dictionary in it.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 # --- options ---
 
+Segment = Annotated[
+    Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None,
+    option(
+        text="Word segmentation. Default: auto, which suits the language; blanks where links are given: they count "
+        "words.",
+        section=INPUT,
+    ),
+]
 AllowLeak = Annotated[bool, option(text="Score even on what was trained on.")]
 LinksFile = Annotated[
     Path | None,
@@ -79,16 +83,6 @@ class Models:
 
 
 @dataclass(frozen=True)
-class ModelsOrVectors(Models):
-    """Encoders or word vectors whose spaces are aligned.
-
-    Options:
-        source: Encoder whose vectors are mapped. {MODEL} Or word vectors, a .vec.
-        target: Encoder or word vectors that they are mapped to. Default: the source.
-    """
-
-
-@dataclass(frozen=True)
 class MapOptions:
     """The map and its settings."""
 
@@ -98,11 +92,7 @@ class MapOptions:
     settings: Settings = None
 
     def config(self, run: ModelRunTo, **values: Any) -> AlignConfig:  # noqa: ANN401 - fields of the config
-        """The config of an alignment.
-
-        Raises:
-            ConfigError: The map has no such option.
-        """
+        """The config of an alignment."""
         from isoglot.align.maps.config import AlignConfig, make_map, spell_out
 
         settings = spell_out(self.settings or (), self.method, self.normalize)
@@ -113,23 +103,14 @@ class MapOptions:
 
 @dataclass(frozen=True)
 class DictionaryOptions:
-    """The dictionaries that words are aligned by.
-
-    Options:
-        dictionary: Words to learn from. May be repeated.
-        test: Words to score on. Default: a fifth is held out.
-    """
+    """The dictionaries that words are aligned by."""
 
     SECTION: ClassVar[str] = INPUT
-    dictionary: Annotated[list[str], option("FROM-TO=FILE")]
-    test: Annotated[Files, option("FROM-TO=FILE")] = None
+    dictionary: Annotated[list[str], option("FROM-TO=FILE", "Words to learn from. May be repeated.")]
+    test: Annotated[Files, option("FROM-TO=FILE", "Words to score on. Default: a fifth is held out.")] = None
 
     def entries(self) -> tuple[tuple[str, str], list[list[Any]]]:
-        """The languages, the entries to learn from and, if there are any, those to score on.
-
-        Raises:
-            ConfigError: The dictionaries are of several language pairs.
-        """
+        """The languages, the entries to learn from and, if there are any, those to score on."""
         from isoglot.text.formats.dictionary import read_dictionaries
 
         found = [parse_pairs(self.dictionary)] + ([parse_pairs(self.test, "--test")] if self.test else [])
@@ -166,22 +147,16 @@ class BitextOptions:
     """Sentences with their translations.
 
     Options:
-        parallel: Sentences line by line; twice. Or one table of both.
         sentences: The first N. Default: 10,000 built-in ones, or all of files.
     """
 
     SECTION: ClassVar[str] = INPUT
-    parallel: Annotated[Files, option("LANG=FILE")] = None
+    parallel: Annotated[Files, option("LANG=FILE", "Sentences line by line; twice. Or one table of both.")] = None
     langs: Langs = None
     sentences: Annotated[int | None, option("N", min=2, max=1_000_000)] = None
 
     def source(self, *, test: Files = None, **more: Any) -> BitextSource:  # noqa: ANN401 - its other fields
-        """Where the sentences come from.
-
-        Raises:
-            ConfigError: There is no such file, or not two languages.
-            InputError: A table names no languages.
-        """
+        """Where the sentences come from."""
         from isoglot.align.words.linking import BitextSource
 
         languages, files, tests = two_bitexts(self.parallel, test, self.langs)
@@ -194,27 +169,17 @@ class MappedBitextOptions(BitextOptions):
 
     Options:
         sentences: The first N to learn from. Default: 2,000 built-in ones, or all of files.
-        test_parallel: Those to score on. Default: a fifth is held out.
     """
 
-    sentences: Annotated[int | None, option("N", min=2, max=1_000_000)] = None
-    test_parallel: Annotated[Files, option("LANG=FILE")] = None
+    test_parallel: Annotated[Files, option("LANG=FILE", "Those to score on. Default: a fifth is held out.")] = None
 
 
 @dataclass(frozen=True)
 class AlignerOptions:
-    """How words are found and linked.
+    """How words are found and linked."""
 
-    Options:
-        segment: Word segmentation. Default: auto, which suits the language; blanks where links are given: they count
-            words.
-        aligner: One that align links wrote. Default: it learns here.
-    """
-
-    segment: Annotated[
-        Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None, option(section=INPUT)
-    ] = None
-    aligner: Annotated[Path | None, option("PATH")] = None
+    segment: Segment = None
+    aligner: Annotated[Path | None, option("PATH", "One that align links wrote. Default: it learns here.")] = None
 
     def given(self) -> dict[str, object]:
         """The options by name."""
@@ -236,7 +201,6 @@ class EncoderLinkOptions:
         layer: Whose vectors, with --model; auto, the default: the best one on gold links.
         rule: A word's best, or all above a threshold, with --model. Default: auto.
         center: Whether languages' means are removed, with --model. Default: auto.
-        dev_parallel: Sentences to choose a layer on, with --model; twice.
         dev_gold: Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible).
     """
 
@@ -245,7 +209,7 @@ class EncoderLinkOptions:
     layer: Annotated[str | None, option("auto|N")] = None
     rule: Literal["auto", "argmax", "softmax"] | None = None
     center: Literal["auto", "mean", "none"] | None = None
-    dev_parallel: Annotated[Files, option("LANG=FILE")] = None
+    dev_parallel: Annotated[Files, option("LANG=FILE", "Sentences to choose a layer on, with --model; twice.")] = None
     dev_gold: Annotated[Path | None, option("FILE")] = None
     allow_leak: AllowLeak = False
 
@@ -300,7 +264,7 @@ class EncoderLinkOptions:
 )
 def embeddings(
     *,
-    models: ModelsOrVectors,
+    models: Models,
     entries: DictionaryOptions,
     words_of: Annotated[Files, option("LANG=FILE", section=INPUT)] = None,
     mapping: MapOptions,
@@ -314,6 +278,8 @@ def embeddings(
     The map sees the whole vocabularies of both sides, and translations are looked for among all words of the target.
 
     Options:
+        source: Encoder whose vectors are mapped. {MODEL} Or word vectors, a .vec.
+        target: Encoder or word vectors that they are mapped to. Default: the source.
         words_of: Only words of a language that this has, too: a .vec, or one word a line. Once for each language.
     """
     from isoglot.align import align_embeddings
@@ -347,14 +313,12 @@ def embeddings(
 def types(
     *,
     models: Models,
-    text: Annotated[list[str], option("LANG=FILE", section=INPUT)],
+    text: Annotated[list[str], option("LANG=FILE", "Text of a language. Once for each.", section=INPUT)],
     entries: DictionaryOptions,
     layers: LayerList = "all",
-    segment: Annotated[
-        Literal["auto", "blanks", "unicode", "moses", "jieba", "thai", "characters"] | None, option(section=INPUT)
-    ] = None,
+    segment: Segment = None,
     case: Literal["keep", "lower"] = "lower",
-    contexts: Annotated[int | None, option(min=1)] = None,
+    contexts: Annotated[int | None, option(text="Sentences of a word at most. Default: all.", min=1)] = None,
     mapping: MapOptions,
     words: WordOptions,
     run: ModelRunTo,
@@ -364,11 +328,7 @@ def types(
     The map sees all words of both texts, and translations are looked for among all words of the target's.
 
     Options:
-        text: Text of a language. Once for each.
-        segment: Word segmentation. Default: auto, which suits the language; blanks where links are given: they count
-            words.
         case: How words of the text are looked up; MUSE's are lower.
-        contexts: Sentences of a word at most. Default: all.
     """
     from isoglot.align import align_types
     from isoglot.represent.sentences import SegmentedFile
@@ -428,7 +388,7 @@ def words(
     links: LinksFile = None,
     linking: AlignerOptions,
     test_links: Annotated[Path | None, option("FILE", section=INPUT)] = None,
-    kept: Literal["one", "all"] = "one",
+    kept: Annotated[Literal["one", "all"], option(text="Links of words with one partner only, or all.")] = "one",
     layers: LayerList = "all",
     mapping: MapOptions,
     allow_leak: AllowLeak = False,
@@ -441,7 +401,6 @@ def words(
 
     Options:
         test_links: The links of --test-parallel. Default: aligned, too.
-        kept: Links of words with one partner only, or all.
     """
     from isoglot.align import align_words
     from isoglot.align.words.linking import open_aligner
@@ -498,11 +457,11 @@ def _align(
 @verb(app, "apply", example="align apply --map map/layer-3.safetensors --vectors x.safetensors --out y.safetensors")
 def apply(
     *,
-    mapping: Annotated[Path, option("PATH", name="--map")],
-    vectors: Annotated[Path, option("PATH")],
+    mapping: Annotated[Path, option("PATH", "A map, or a folder of them: then every layer by its own.", name="--map")],
+    vectors: Annotated[Path, option("PATH", "What isoglot encode wrote, or word vectors as .vec.")],
     out: VectorsOut,
-    layer: Annotated[int | None, option(min=0)] = None,
-    side: Literal["source", "target"] = "source",
+    layer: Annotated[int | None, option(text="The layer to map. Default: the one the map is of.", min=0)] = None,
+    side: Annotated[Literal["source", "target"], option(text="Whose vectors they are.")] = "source",
     into: Literal["common", "target"] = "common",
     output: Output,
 ) -> None:
@@ -514,10 +473,6 @@ def apply(
     The ending of --out decides: .safetensors is one file, .vec is text, anything else a folder.
 
     Options:
-        mapping: A map, or a folder of them: then every layer by its own.
-        vectors: What isoglot encode wrote, or word vectors as .vec.
-        layer: The layer to map. Default: the one the map is of.
-        side: Whose vectors they are.
         into: The space where both meet, or the target's as its encoder has it.
     """
     from rich.text import Text
@@ -564,7 +519,7 @@ def migrate(
     *,
     old: Annotated[Path, argument("OLD", "Old vectors: .npy, .safetensors, .parquet or a flat FAISS index.")],
     new: NewSpaceOptions,
-    column: Annotated[str | None, option("NAME")] = None,
+    column: Annotated[str | None, option("NAME", "The tensor or column of OLD, if it has several.")] = None,
     file_format: Annotated[
         Literal["npy", "safetensors", "parquet", "faiss"] | None, option(name="--format", section=OUTPUT)
     ] = None,
@@ -581,7 +536,6 @@ def migrate(
     other tensors of a safetensors file are not. A run that was cut short starts again.
 
     Options:
-        column: The tensor or column of OLD, if it has several.
         file_format: Format of the new vectors. Default: that of OLD.
     """
     from isoglot.align.migration import MigrationConfig, migrate_index

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from isoglot.compare.parallel_sentences import SentencePair
     from isoglot.model import EncoderLike
-    from isoglot.report.results import Rendering
 
 
 class _Default(TyperGroup):
@@ -101,9 +100,9 @@ def models(
     layers: LayerList = "all",
     floor: Literal["random", "none"] = "random",
     ceiling: Annotated[str | None, option("MODEL", callback=open_run)] = None,
-    without_top: Annotated[int, option("K", min=0)] = 1,
+    without_top: Annotated[int, option("K", "Also without the K top components; 0: not.", min=0)] = 1,
     rows: Annotated[int, option(min=4, max=10_000)] = 2000,
-    draws: Annotated[int, option(min=20, max=100_000)] = 200,
+    draws: Annotated[int, option(text="Random pairings of each null.", min=20, max=100_000)] = 200,
     pool: SentencePool = "mean",
     run: ModelRun,
 ) -> None:
@@ -118,9 +117,7 @@ def models(
         other: Reads the second. Default: MODEL_A reads both.
         floor: Untrained encoder on the second side, as a reference; or none.
         ceiling: MODEL_A trained from another seed, as the other reference.
-        without_top: Also without the K top components; 0: not.
         rows: Sentences for nulls and intervals; of more, a sample.
-        draws: Random pairings of each null.
     """
     from isoglot.compare.encoders import DEFAULT_MEASURES, CompareConfig, compare_models, random_encoder_like
     from isoglot.model import load_encoder
@@ -134,14 +131,14 @@ def models(
     partner = encoder if names[1] == names[0] else load_encoder(names[1], device=run.device)
     twin = None if ceiling is None else load_encoder(ceiling, device=run.device)
     what = sentences.pairs(given, named, (encoder, partner), run.seed)
-
-    def work(_: Path | None) -> Rendering:
-        references = {"floor": random_encoder_like(partner, seed=run.seed) if floor == "random" else None}
-        references |= {"ceiling": twin}
-        how: dict[str, Any] = {"names": names, "ceiling_name": ceiling or "", "progress": run.progress, **references}
-        return comparison_result(compare_models(encoder, partner, *what, config, **how))
-
-    run.publish(work, "compare.json", inputs=files_of(sentences.parallel))
+    how: dict[str, Any] = {"names": names, "ceiling": twin, "ceiling_name": ceiling or "", "progress": run.progress}
+    how["floor"] = random_encoder_like(partner, seed=run.seed) if floor == "random" else None
+    inputs = files_of(sentences.parallel)
+    run.publish(
+        lambda _: comparison_result(compare_models(encoder, partner, *what, config, **how)),
+        "compare.json",
+        inputs=inputs,
+    )
 
 
 @verb(app, "grid", example="compare grid figure7.toml --out grid/")
@@ -170,12 +167,10 @@ def grid(
     from isoglot.report.results import figure7_result
 
     config = read_figure7(spec, settings or ())
-
-    def work(_: Path | None) -> Rendering:
-        return figure7_result(measure_figure7(config, folder=spec.parent, device=device, progress=output.progress))
-
+    how: dict[str, Any] = {"folder": spec.parent, "device": device, "progress": output.progress}
     facts: dict[str, Any] = {"seed": config.seed, "config": config, "device": str(choose_device(device))}
-    publish(output, out, work, "figure7.json", inputs=[spec], **facts)
+    facts["inputs"] = [spec]
+    publish(output, out, lambda _: figure7_result(measure_figure7(config, **how)), "figure7.json", **facts)
 
 
 @verb(app, "emergence", example=_EMERGENCE)
@@ -201,9 +196,6 @@ def emergence(
     how: dict[str, Any] = {"measures": measures, "layers": parse_layers(layers), "pool": pool}
     encoder = open_run(run_folder)
     what = sentences.pairs(given, named, (encoder, encoder), run.seed)
-
-    def work(_: Path | None) -> Rendering:
-        how.update(device=run.device, seed=run.seed, progress=run.progress)
-        return emergence_result(trace_emergence(run_folder, *what, **how))
-
-    run.publish(work, "emergence.json", inputs=files_of(sentences.parallel))
+    how |= {"device": run.device, "seed": run.seed, "progress": run.progress}
+    inputs = files_of(sentences.parallel)
+    run.publish(lambda _: emergence_result(trace_emergence(run_folder, *what, **how)), "emergence.json", inputs=inputs)

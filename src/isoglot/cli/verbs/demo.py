@@ -28,12 +28,7 @@ masked words. Which of them will find the twin of a sentence, though nobody show
 
 @command("demo --out demo")
 def demo(
-    *,
-    out: Out = Path("demo"),
-    settings: Settings = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    *, out: Out = Path("demo"), settings: Settings = None, device: Device = "auto", seed: Seed = 0, output: Output
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
@@ -46,13 +41,7 @@ def demo(
     from isoglot.core.progress import duration
     from isoglot.core.run import command_line
     from isoglot.languages import parallel
-    from isoglot.report.demo import (
-        found_in_words,
-        real_sections,
-        shifted_sentences,
-        thumbnail_page,
-        thumbnail_result,
-    )
+    from isoglot.report import demo as shown
     from isoglot.report.languages import interlinear
     from isoglot.study.demo.real_languages import see_real_languages
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
@@ -60,8 +49,8 @@ def demo(
     config, where = build_config(ThumbnailConfig, settings=settings or ()), str(choose_device(device))
     output.say(_WELCOME)
     real = see_real_languages(device=device, seed=seed, progress=output.progress)
-    output.show(shifted_sentences(real))
-    output.say(f"\n{found_in_words(real)}\n{_BUILTIN}")
+    output.show(shown.shifted_sentences(real))
+    output.say(f"\n{shown.found_in_words(real)}\n{_BUILTIN}")
     output.show(interlinear(next(parallel(seed=seed))))
     output.say(_TRAINING)
     start = time.monotonic()
@@ -72,9 +61,9 @@ def demo(
             size.in_words(),
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
-        page = thumbnail_page(results, tested=config.test_sentences, more=real_sections(real), facts=facts)
+        page = shown.thumbnail_page(results, tested=config.test_sentences, more=shown.real_sections(real), facts=facts)
         for path in (*page.write(out), out / SIZE):
             run.add_output(path)
     output.say()
-    output.print(thumbnail_result(results, real, size, config.test_sentences, out))
+    output.print(shown.thumbnail_result(results, real, size, config.test_sentences, out))
     output.say(f"\nOpen {(out / PAGE).resolve()} in a browser for the figures; {out / 'run.json'} says what ran.")

@@ -34,7 +34,7 @@ def diagnose(
     text: ParallelInput,
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
-    pivot: Annotated[str | None, option("LANG")] = None,
+    pivot: Annotated[str | None, option("LANG", "Only pairs with this language. Default: every pair.")] = None,
     means_from: MeansFrom = None,
     csls_from: CslsFrom = "folds",
     settings: Settings = None,
@@ -49,9 +49,6 @@ def diagnose(
 
     A finding that something can be done about ends with the command. --out receives a page, index.html, and every
     number in diagnosis.json. --set reaches folds, resamples and draws.
-
-    Options:
-        pivot: Only pairs with this language. Default: every pair.
     """
     from isoglot.core.devices import choose_device
     from isoglot.core.language_codes import language_code
@@ -87,7 +84,7 @@ def fix(
     pool: SentencePoolOfModel = None,
     means_from: Annotated[Files, option("LANG=FILE")] = None,
     evaluate: Annotated[Files, option("[FROM-TO=]PATH", name="--eval")] = None,
-    onnx: bool = False,
+    onnx: Annotated[bool, option(text="Also write the model with its fix as ONNX, checked with onnxruntime.")] = False,
     settings: Settings = None,
     run: ModelRun,
 ) -> None:
@@ -104,7 +101,6 @@ def fix(
         means_from: Other text for means and covariances. May be repeated. Default: other sentences of the set.
         evaluate: Your own queries and documents, before and after: a TSV of pairs, or a folder with queries.tsv,
             documents.tsv and qrels.txt. With the languages of both, such as ru-en=pairs.tsv. May be repeated.
-        onnx: Also write the model with its fix as ONNX, checked with onnxruntime.
     """
     from isoglot.diagnose.repair.choice import FixConfig
     from isoglot.diagnose.repair.fixing import fix as fix_model
@@ -116,11 +112,11 @@ def fix(
     others, tasks = parse_named(means_from, "--means-from") if means_from else {}, parse_tasks(evaluate)
     sets = text.read(MOST) or text.builtin(load_encoder(model, device=run.device), seed=run.seed)
     how: dict[str, Any] = {"pool": pool, "config": config, "device": run.device, "progress": run.progress}
-
-    def work(folder: Path | None) -> Rendering:
-        return fix_result(fix_model(model, sets, means_from=others, tasks=tasks, out=folder, **how))
-
-    run.publish(work, "fix.json", inputs=files_of(text.parallel, means_from, evaluate), config=config)
+    how |= {"means_from": others, "tasks": tasks}
+    inputs = files_of(text.parallel, means_from, evaluate)
+    run.publish(
+        lambda out: fix_result(fix_model(model, sets, out=out, **how)), "fix.json", inputs=inputs, config=config
+    )
 
 
 @command("rank MODEL_A MODEL_B MODEL_C --parallel en=a.txt --parallel de=b.txt --out ranked/")
@@ -130,8 +126,8 @@ def rank(
     text: ParallelInput,
     layer: Annotated[int | None, option("N")] = None,
     pool: SentencePoolOfModel = None,
-    method: Annotated[str, option("NAME")] = "cosine",
-    center: Literal["none", "mean"] = "none",
+    method: Annotated[str, option("NAME", "How translations are searched for: cosine, csls, …")] = "cosine",
+    center: Annotated[Literal["none", "mean"], option(text="mean: each language's mean removed.")] = "none",
     over: Literal["auto", "sentences", "languages"] = "auto",
     settings: Settings = None,
     run: ModelRun,
@@ -148,8 +144,6 @@ def rank(
     Options:
         models: {MODEL} Two or more.
         layer: The layer of every model, -1 for the last. Default: the best of each.
-        method: How translations are searched for: cosine, csls, …
-        center: mean: each language's mean removed.
         over: What a difference has to hold for: other sentences, or other sentences and languages. auto: languages too
             if there are five or more.
     """
@@ -160,9 +154,9 @@ def rank(
 
     config = run.config(RankConfig, settings, layer=layer, method=method, center=center, over=over)
     sets = text.read(MOST) or text.builtin(load_encoder(models[0], device=run.device), seed=run.seed)
-
-    def work(_: Path | None) -> Rendering:
-        loaded = ((name, load_encoder(name, device=run.device)) for name in models)
-        return ranking_result(rank_models(loaded, sets, pool=pool, config=config, progress=run.progress))
-
-    run.publish(work, "ranking.json", inputs=files_of(text.parallel), config=config)
+    loaded = ((name, load_encoder(name, device=run.device)) for name in models)
+    how: dict[str, Any] = {"pool": pool, "config": config, "progress": run.progress}
+    inputs = files_of(text.parallel)
+    run.publish(
+        lambda _: ranking_result(rank_models(loaded, sets, **how)), "ranking.json", inputs=inputs, config=config
+    )

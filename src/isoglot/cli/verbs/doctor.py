@@ -9,12 +9,7 @@ from isoglot.cli.options import Run, Settings
 
 
 @command("doctor --measure quick --set seconds=2")
-def doctor(
-    *,
-    measure: Annotated[str | None, option("RECIPE")] = None,
-    settings: Settings = None,
-    run: Run,
-) -> None:
+def doctor(*, measure: Annotated[str | None, option("RECIPE")] = None, settings: Settings = None, run: Run) -> None:
     """Show versions, devices, the bundled encoder and optional parts; measure how fast the device is.
 
     Options:

@@ -20,16 +20,16 @@ def encode(
     *,
     out: VectorsOut,
     model: ModelArgument = EMBEDDED,
-    text: Annotated[Path | None, option("FILE")] = None,
-    lang: Annotated[str | None, option("LANG")] = None,
+    text: Annotated[Path | None, option("FILE", "One sentence per line; for words, with blanks between them.")] = None,
+    lang: Annotated[str | None, option("LANG", "The language, where the encoder has parts or ids for each.")] = None,
     layers: LayerList = "all",
     pool: Pool | None = None,
     words: Annotated[Path | None, option("FILE")] = None,
     dictionary: Annotated[Files, option("FROM-TO=FILE")] = None,
-    length: Annotated[int | None, option(min=3)] = None,
-    batch_tokens: Annotated[int | None, option(min=1)] = None,
-    precision: Literal["float32", "bfloat16"] = "float32",
-    resume: bool = False,
+    length: Annotated[int | None, option(text="Maximum tokens of a sentence. Default: the encoder's.", min=3)] = None,
+    batch_tokens: Annotated[int | None, option(text="Tokens of a batch. Default: suited to the device.", min=1)] = None,
+    precision: Annotated[Literal["float32", "bfloat16"], option(text="Precision of the encoder.")] = "float32",
+    resume: Annotated[bool, option(text="Resume an interrupted run.")] = False,
     weights: Weights = "best",
     device: Device = "auto",
     output: Output,
@@ -43,17 +43,11 @@ def encode(
     beginning, as a .vec: all words of --lang, or those of --words or --dictionary.
 
     Options:
-        text: One sentence per line; for words, with blanks between them.
-        lang: The language, where the encoder has parts or ids for each.
         pool: A row is a sentence: {POOLS}, or the vector of a sentence-transformers model (all but mean count special
             tokens); a word (mean or first of its subwords), a word type (mean over its contexts), or without --text the
             bare embedding of a word of one subword. Default: model for a sentence-transformers model, else mean.
         words: For --pool types or embeddings: words, one per line, or a .vec.
         dictionary: For --pool embeddings: only words of --lang that this has.
-        length: Maximum tokens of a sentence. Default: the encoder's.
-        batch_tokens: Tokens of a batch. Default: suited to the device.
-        precision: Precision of the encoder.
-        resume: Resume an interrupted run.
     """
     from isoglot.model import load_encoder
     from isoglot.report.listings import encoded_result, word_vectors_result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,18 +13,15 @@ from isoglot.cli.options import EMBEDDED, Device, Weights, open_runs
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import PAGE, publish, take_folder
 
-if TYPE_CHECKING:
-    from isoglot.report.results import Rendering
-
 
 @command("explore isoglot-mini --port 8800")
 def explore(
     *,
     model: Annotated[Files, argument("MODEL...", show_default=False, callback=open_runs)] = None,
-    host: Annotated[str, option("ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, option(min=0, max=65535)] = 0,
+    host: Annotated[str, option("ADDRESS", "Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, option(text="Port; 0 for any that is free.", min=0, max=65_535)] = 0,
     token: Annotated[str | None, option("TEXT")] = None,
-    browser: Annotated[bool, option(name="--browser/--no-browser")] = True,
+    browser: Annotated[bool, option(text="Open the page in the browser.", name="--browser/--no-browser")] = True,
     out: Annotated[Path | None, option("DIR", name="--export", callback=take_folder)] = None,
     weights: Weights = "best",
     device: Device = "auto",
@@ -37,10 +34,7 @@ def explore(
 
     Options:
         model: {MODEL} Several are compared, such as checkpoints of a run. Default: isoglot-mini.
-        host: Address to listen at.
-        port: Port; 0 for any that is free.
         token: Secret in the address. With the same port and token again, an open page comes back. Default: random.
-        browser: Open the page in the browser.
         out: Write a page to publish there; serve nothing.
     """
     import secrets
@@ -53,16 +47,14 @@ def explore(
 
     models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or [EMBEDDED]]
 
-    def work(_: Path | None) -> Rendering:
-        names, page = [each.name for each in models], static_page(models, progress=output.progress)
-        return Rendering({"models": names}, "\n".join(names), lambda _: {PAGE: page})
-
     def ready(address: str) -> None:
         output.result({"address": address}, f"Explorer: {address}\nCtrl-C ends it.")
         if browser:
             typer.launch(address)
 
     if out is not None:
-        publish(output, out, work, seed=0, device=device)
+        names, page = [each.name for each in models], static_page(models, progress=output.progress)
+        found = Rendering({"models": names}, "\n".join(names), lambda _: {PAGE: page})
+        publish(output, out, lambda _: found, seed=0, device=device)
     else:
         serve(models, host=host, port=port, token=token or secrets.token_urlsafe(24), ready=ready)

@@ -15,10 +15,10 @@ from isoglot.core.errors import ConfigError
 def export(
     *,
     model: ModelArgument,
-    folder: Annotated[Path, argument("DIR")],
+    folder: Annotated[Path, argument("DIR", "Where to write: a new or empty folder.")],
     layout: Annotated[Literal["hf", "packed"], option(name="--format")] = "hf",
-    lang: Annotated[str | None, option("LANG")] = None,
-    means: Annotated[Path | None, option("DIR")] = None,
+    lang: Annotated[str | None, option("LANG", "hf: whose view, where languages have private parts or ids.")] = None,
+    means: Annotated[Path | None, option("DIR", "packed: means from isoglot steer fit, to go with it.")] = None,
     step: Annotated[float | None, option("NUMBER")] = None,
     weights: Weights = "best",
     output: Output,
@@ -31,10 +31,7 @@ def export(
     --format packed stores about 5.7 bits a weight; the error it makes is printed. Means go along without covariances.
 
     Options:
-        folder: Where to write: a new or empty folder.
         layout: hf: a BERT or ModernBERT for from_pretrained; packed: an isoglot folder, a fifth of the size.
-        lang: hf: whose view, where languages have private parts or ids.
-        means: packed: means from isoglot steer fit, to go with it.
         step: packed: quantization step as a share of a row's spread. Default: 0.1.
     """
     from isoglot.model.hf.export import export_to_hf

@@ -17,9 +17,7 @@ from isoglot.cli.run_files import publish
 if TYPE_CHECKING:
     from isoglot.report.results import Rendering
 
-app = typer.Typer(
-    help="Five built-in languages that share one world: list, sample and export them.", no_args_is_help=True
-)
+app = typer.Typer()
 
 Languages = Annotated[str, option("CODES", "Built-in languages, with commas between: en,fr,de,ru,zh.")]
 Register = Annotated[
@@ -38,17 +36,13 @@ def list_languages(*, output: Output) -> None:
 @verb(app, "sample", example="languages sample --seed 7")
 def sample(
     *,
-    count: Annotated[int, option(min=1, max=10_000)] = 3,
+    count: Annotated[int, option(text="How many meanings.", min=1, max=10_000)] = 3,
     langs: Languages = "en,fr,de,ru,zh",
     register: Register = "both",
     seed: Seed = 0,
     output: Output,
 ) -> None:
-    """Print the same meaning in several languages, with a gloss; what translates what has one color.
-
-    Options:
-        count: How many meanings.
-    """
+    """Print the same meaning in several languages, with a gloss; what translates what has one color."""
     from itertools import islice
 
     from isoglot.languages import parallel
@@ -63,8 +57,8 @@ def export(
     *,
     out: Out,
     langs: Languages = "en,fr,de,ru,zh",
-    sentences: Annotated[int, option(min=1, max=10_000_000)] = 100_000,
-    only: Annotated[Files, option("PART")] = None,
+    sentences: Annotated[int, option(text="Sentences of running text a language.", min=1, max=10_000_000)] = 100_000,
+    only: Annotated[Files, option("PART", "text, parallel, dictionary, treebank, ner or nli. May be repeated.")] = None,
     register: Register = "both",
     settings: Settings = None,
     seed: Seed = 0,
@@ -73,10 +67,6 @@ def export(
     """Write text, parallel sentences, dictionaries, treebanks, names and inference pairs to a folder.
 
     Other sizes are settings: parallel, dictionary, treebank, ner, nli, and held_out for dev and test; --set nli=2000.
-
-    Options:
-        sentences: Sentences of running text a language.
-        only: text, parallel, dictionary, treebank, ner or nli. May be repeated.
     """
     from isoglot.core.config import build_config
     from isoglot.languages.export import ExportConfig
@@ -91,7 +81,7 @@ def export(
         here = folder or out
         written = [out / path.relative_to(here) for path in write(config, here, seed=seed, progress=output.progress)]
         counts = sorted(Counter(path.parent for path in written).items())
-        return Rendering(list(map(str, written)), _folders([f"{one}: {count} files" for one, count in counts], out))
+        return Rendering(list(map(str, written)), "\n".join([f"{one}: {count} files" for one, count in counts]))
 
     publish(output, out, work, bare=True, seed=seed, config=config)
 
@@ -99,11 +89,11 @@ def export(
 @verb(app, "twin", example="languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
 def twin(
     *,
-    text: Annotated[list[str], option("LANG=PATH")],
+    text: Annotated[list[str], option("LANG=PATH", "Text to make the twin of. May be repeated.")],
     out: Out,
     kind: Literal["shift", "order", "frequency"] = "shift",
     kept: Annotated[float, option(min=0, max=1)] = 0.0,
-    degree: Annotated[float, option(min=0, max=1)] = 1.0,
+    degree: Annotated[float, option(text="order: the share of word pairs that change places.", min=0, max=1)] = 1.0,
     skip_bad: SkipBad = 0,
     seed: Seed = 0,
     output: Output,
@@ -113,10 +103,8 @@ def twin(
     The twin of en.txt is en-x-shift.txt; en-x-shift.align has the links between words, in the Pharaoh format.
 
     Options:
-        text: Text to make the twin of. May be repeated.
         kind: shift: a script of its own; order: other word order; frequency: words at random.
         kept: shift: the share of words that stay as they are: anchors.
-        degree: order: the share of word pairs that change places.
     """
     from isoglot.languages.twins import twin_code, write_twins
     from isoglot.report.results import Rendering
@@ -128,11 +116,7 @@ def twin(
         reports = write_twins(named, folder or out, kind, **how, progress=output.progress)
         facts = {code: {"text": str(out / f"{code}.txt"), **report.facts()} for code, report in reports.items()}
         lines = [f"{fact['text']}: {fact['written']:,} lines, {fact['words']:,} words" for fact in facts.values()]
-        return Rendering(facts, _folders(lines, out))
+        return Rendering(facts, "\n".join(lines))
 
     writes = [twin_code(code, kind) for code in named]
     publish(output, out, work, bare=True, inputs=files_of(text), seed=seed, writes=writes)
-
-
-def _folders(lines: list[str], out: Path) -> str:
-    return "\n".join([*lines, f"{out / 'run.json'} says what ran"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,10 +14,10 @@ from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from isoglot.pretrain.config import PretrainConfig
-    from isoglot.pretrain.new_language import Added
+    from isoglot.report.results import Rendering
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,12 @@ class NewLanguage:
     texts: Annotated[Files, option("LANG=PATH", name="--text")] = None
     held_out: Annotated[Files, option("LANG=PATH")] = None
 
-    def run(self, config: dict[str, Any], out: Path, **options: Any) -> Added:  # noqa: ANN401 - those of add_language
-        """Add the language."""
+    def prepared(self, config: dict[str, Any]) -> Callable[..., Rendering | None]:
+        """What adds the language, once it is given a folder; the result is that of the first process."""
         from isoglot.align.new_rows import add_aligned_language
         from isoglot.model.load import load_native_encoder
         from isoglot.pretrain.new_language import add_language_config
+        from isoglot.report.listings import added_result
 
         model = required(self.model, "--model", "name the encoder to add the language to")
         code = str(self.add_language)
@@ -48,7 +50,12 @@ class NewLanguage:
         held_out = parse_named(self.held_out, "--held-out") if self.held_out else {}
         encoder = load_native_encoder(model, device="cpu")
         made = add_language_config(encoder, code, **config)
-        return add_aligned_language(made, encoder, texts, out, held_out=held_out, **options)
+
+        def add(out: Path, **how: Any) -> Rendering | None:  # noqa: ANN401 - those of add_language
+            done = add_aligned_language(made, encoder, texts, out, held_out=held_out, **how)
+            return None if done.run.rank else added_result(done)
+
+        return add
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,11 @@ class Recipe:
     """What is trained.
 
     Options:
-        budget: 8m, 2000steps or 400Mtokens. Default: the recipe's.
         plan: Parts private to each language: sep-emb, or emb,pos,1-3,softmax.
     """
 
     recipe: Annotated[str | None, argument("RECIPE", "A recipe's name (see --list), or a .toml file.")] = None
-    budget: Annotated[str | None, option("AMOUNT")] = None
+    budget: Annotated[str | None, option("AMOUNT", "8m, 2000steps or 400Mtokens. Default: the recipe's.")] = None
     plan: Annotated[str | None, option("PLAN")] = None
     settings: Settings = None
     seed: Seed = 0
@@ -102,10 +108,10 @@ def pretrain(
     out: OptionalOut = None,
     dictionary: Annotated[Files, option("FROM-TO=PATH", section=INPUT)] = None,
     parallel: Annotated[Files, option("LANG=PATH", section=INPUT)] = None,
-    resume: bool = False,
-    stop_after: Annotated[str | None, option("TIME")] = None,
-    draw: Annotated[Path | None, option("FILE")] = None,
-    list_recipes: Annotated[bool, option(name="--list")] = False,
+    resume: Annotated[bool, option(text="Resume the run in --out.")] = False,
+    stop_after: Annotated[str | None, option("TIME", "Stop with a checkpoint after 9m or 2h; resume later.")] = None,
+    draw: Annotated[Path | None, option("FILE", "Only draw the sharing plan as SVG, and stop.")] = None,
+    list_recipes: Annotated[bool, option(text="List the recipes and stop.", name="--list")] = False,
     device: Device = "auto",
     output: Output,
 ) -> None:
@@ -118,10 +124,6 @@ def pretrain(
     Options:
         dictionary: Dictionary for code-switching. May be repeated.
         parallel: Parallel sentences line by line, for TLM. May be repeated.
-        resume: Resume the run in --out.
-        stop_after: Stop with a checkpoint after 9m or 2h; resume later.
-        draw: Only draw the sharing plan as SVG, and stop.
-        list_recipes: List the recipes and stop.
     """
     from isoglot.pretrain.distributed import one_report
     from isoglot.pretrain.schedule import parse_duration
@@ -131,66 +133,42 @@ def pretrain(
     if list_recipes:
         output.print(recipes_result("pretrain"))
         return
+    add = new.add_language is not None
     of_new_encoder = {"--shards": text.shards, "--vocab": text.vocab, "--plan": what.plan, "--draw": draw}
     of_new_encoder |= {"--dictionary": dictionary, "--parallel": parallel}
+    of_added = {"--model": new.model, "--text": new.texts, "--held-out": new.held_out}
     with one_report():
-        _refuse(of_new_encoder if new.add_language else {}, "has no effect with --add-language")
-        others = {"--model": new.model, "--text": new.texts, "--held-out": new.held_out}
-        _refuse({} if new.add_language else others, "has no effect without --add-language")
+        unused = of_new_encoder if add else of_added
+        _refuse(unused, f"has no effect {'with' if add else 'without'} --add-language")
         stop = Stop(None if stop_after is None else parse_duration(stop_after, "--stop-after"))
         if draw is not None:
             languages = list(one_each(text.shards, "--shards")) or ["en", "fr"]
             output.print(plan_drawing(what.config(), languages, draw))
             return
-    how: dict[str, Any] = {"resume": resume, "stop": stop, "device": device, "progress": output.progress}
-    if new.add_language is not None:
-        _add(what, new, out, output, how)
-    else:
-        _train(what, text, dictionary, parallel, out, output, how)
+        begin = new.prepared(what.arguments()) if add else _prepared(what, text, dictionary, parallel)
+        folder = required(out, "--out", "name a folder for the run: --out runs/first")
+    how: dict[str, Any] = {"resume": resume, "stop": stop, "device": device}
+    with one_report() if add else nullcontext(), output.resumable(folder):
+        found = begin(folder, progress=output.progress, say=output.remark, **how)
+    if found is not None:
+        output.print(found)
 
 
-def _train(
-    what: Recipe,
-    text: TrainingText,
-    dictionary: Files,
-    parallel: Files,
-    out: Path | None,
-    output: Output,
-    how: dict[str, Any],
-) -> None:
-    """Train a new encoder."""
-    from isoglot.pretrain.distributed import one_report
+def _prepared(what: Recipe, text: TrainingText, dictionary: Files, parallel: Files) -> Callable[..., Rendering | None]:
+    """What trains a new encoder, once it is given a folder; the result is that of the first process."""
     from isoglot.pretrain.train import pretrain as train
     from isoglot.report.listings import pretrained_result
     from isoglot.text.formats.dictionary import read_dictionaries
 
-    with one_report():
-        config = what.config()
-        shards, vocabulary = text.open()
-        folder = _needed(out)
-        how |= {"dictionaries": read_dictionaries(parse_pairs(dictionary))}
-        how |= {"parallel": one_each(parallel, "--parallel"), "say": output.remark}
-    with output.resumable(folder):
-        done = train(config, shards, vocabulary, folder, **how)
-    if done.rank == 0:
-        output.print(pretrained_result(done))
+    config = what.config()
+    shards, vocabulary = text.open()
+    dictionaries, files = read_dictionaries(parse_pairs(dictionary)), one_each(parallel, "--parallel")
 
+    def learn(out: Path, **how: Any) -> Rendering | None:  # noqa: ANN401 - those of pretrain
+        done = train(config, shards, vocabulary, out, dictionaries=dictionaries, parallel=files, **how)
+        return None if done.rank else pretrained_result(done)
 
-def _add(what: Recipe, new: NewLanguage, out: Path | None, output: Output, how: dict[str, Any]) -> None:
-    """Add a language to an encoder."""
-    from isoglot.pretrain.distributed import one_report
-    from isoglot.report.listings import added_result
-
-    with one_report():
-        folder = _needed(out)
-        with output.resumable(folder):
-            done = new.run(what.arguments(), folder, say=output.remark, **how)
-        if done.run.rank == 0:
-            output.print(added_result(done))
-
-
-def _needed(out: Path | None) -> Path:
-    return required(out, "--out", "name a folder for the run: --out runs/first")
+    return learn
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

@@ -23,14 +23,7 @@ from isoglot.cli.inputs import (
     parse_pairs,
     refuse_beside,
 )
-from isoglot.cli.options import (
-    EMBEDDED,
-    KnownWordOptions,
-    ModelRun,
-    SentencePoolOfModel,
-    open_run,
-    open_runs,
-)
+from isoglot.cli.options import EMBEDDED, KnownWordOptions, ModelRun, SentencePoolOfModel, open_run, open_runs
 from isoglot.cli.output import page_facts
 from isoglot.cli.run_files import recorded
 from isoglot.core.errors import ConfigError
@@ -40,10 +33,7 @@ if TYPE_CHECKING:
 
     from isoglot.retrieve import MixedRetrieval, Retrieval, RetrievalConfig, WordLookup
 
-app = typer.Typer(
-    help="How often the nearest neighbor in the other language is the translation, layer by layer.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 
 @dataclass(frozen=True)
@@ -52,13 +42,12 @@ class VectorOptions:
 
     Options:
         source: Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder.
-        target: The vectors of the other side.
         mapping: What takes the source's vectors to the target's: a map, or one a layer.
     """
 
     SECTION: ClassVar[str] = INPUT
     source: Annotated[Path | None, option("FILE")] = None
-    target: Annotated[Path | None, option("FILE")] = None
+    target: Annotated[Path | None, option("FILE", "The vectors of the other side.")] = None
     mapping: Annotated[Path | None, option("PATH", name="--map")] = None
 
     @property
@@ -83,15 +72,13 @@ class SearchOptions:
     Options:
         method: cosine, csls, inverted_softmax, ratio, distance, euclidean. May be repeated. Default: cosine and csls.
         center: none: vectors as they are; mean: each language's mean removed. Default: both.
-        neighborhood: Neighbors that csls and the margins average over.
-        resamples: Bootstrap samples behind each 95 % interval.
     """
 
     SECTION: ClassVar[str] = "Search"
     method: Annotated[Files, option("NAME")] = None
     center: Annotated[Files, option("NAME")] = None
-    neighborhood: Annotated[int, option("K", min=1)] = 10
-    resamples: Annotated[int, option("N", min=1, max=1000000)] = 1000
+    neighborhood: Annotated[int, option("K", "Neighbors that csls and the margins average over.", min=1)] = 10
+    resamples: Annotated[int, option("N", "Bootstrap samples behind each 95 % interval.", min=1, max=1_000_000)] = 1000
 
     def config(self, **values: Any) -> RetrievalConfig:  # noqa: ANN401 - fields of the config
         """The config of a search."""
@@ -107,23 +94,20 @@ class LookupOptions:
     """How a model's words get their vectors.
 
     Options:
-        text: Where the model meets the words. May be repeated.
         words_as: A model's word is the mean over its contexts in --text (static vectors need none), or, if it is one
             subword, its embedding.
         vocabulary: A model's vocabulary: its N most frequent words beside the dictionary's; default: 50,000 words of
             --text, 200,000 of one subword.
         case: How words of --text are compared: auto is lower where the dictionary has no capitals.
-        contexts: Sentences of a word that count at most.
-        rows: The first N lines or rows of each file.
     """
 
     SECTION: ClassVar[str] = "Words"
-    text: Annotated[Files, option("LANG=FILE")] = None
+    text: Annotated[Files, option("LANG=FILE", "Where the model meets the words. May be repeated.")] = None
     words_as: Literal["contexts", "embeddings"] = "contexts"
     vocabulary: Annotated[int | None, option("N", min=1)] = None
     case: Literal["auto", "keep", "lower"] = "auto"
-    contexts: Annotated[int | None, option("N", min=1)] = None
-    rows: Annotated[int | None, option("N", min=1)] = None
+    contexts: Annotated[int | None, option("N", "Sentences of a word that count at most.", min=1)] = None
+    rows: Annotated[int | None, option("N", "The first N lines or rows of each file.", min=1)] = None
 
     def lookup(self, layers: Literal["all"] | list[int]) -> WordLookup:
         """The lookup of a library call; options without effect are refused."""
@@ -152,26 +136,16 @@ class LookupOptions:
         return {**given, **self.of_text()}
 
 
-@dataclass(frozen=True)
-class Sentences(ParallelInput):
-    """Parallel sentences.
-
-    Options:
-        sentences: The first N. Default: 500 built-in ones, or all of files.
-    """
-
-
 @dataclass(frozen=True, kw_only=True)
 class RetrievalRun(ModelRun):
     """The run, and what is written.
 
     Options:
         pairs: Which predictions go to pairs.tsv: the best layer's and method's, all, or none.
-        figure: Draw P@1 by layer: .svg, .pdf, .png, .html or .json.
     """
 
     pairs: Literal["best", "all", "none"] = "best"
-    figure: Annotated[Path | None, option("FILE")] = None
+    figure: Annotated[Path | None, option("FILE", "Draw P@1 by layer: .svg, .pdf, .png, .html or .json.")] = None
 
     def finish(self, find: Callable[..., Retrieval | MixedRetrieval], read: list[Path], mapping: Path | None) -> None:
         """Search, write what was found with a record of the run, and show it."""
@@ -194,7 +168,7 @@ class RetrievalRun(ModelRun):
 def sentences(
     *,
     model: Annotated[str | None, argument("MODEL", callback=open_run, show_default=False)] = None,
-    text: Sentences,
+    text: ParallelInput,
     vectors: VectorOptions,
     layers: LayerList = "all",
     pool: SentencePoolOfModel = None,
@@ -220,6 +194,7 @@ def sentences(
 
     Options:
         model: {MODEL} Default: isoglot-mini.
+        sentences: The first N. Default: 500 built-in ones, or all of files.
         candidates: Answers come from the other language of a pair, or from one pool of all languages, the query's own
             included, as in a multilingual index.
     """

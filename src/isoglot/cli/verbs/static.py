@@ -12,10 +12,7 @@ from isoglot.cli.inputs import TrainingText
 from isoglot.cli.options import FileOut, Out, Seed, Settings
 from isoglot.cli.output import Output
 
-app = typer.Typer(
-    help="Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 
 @verb(
@@ -23,14 +20,14 @@ app = typer.Typer(
 )
 def train(
     *,
-    method: Annotated[Literal["word2vec", "glove", "fasttext"], argument()],
+    method: Annotated[Literal["word2vec", "glove", "fasttext"], argument(text="The method.")],
     text: TrainingText,
     out: Out,
-    dimensions: Annotated[int | None, option(min=1, max=100_000)] = None,
-    epochs: Annotated[int | None, option(min=1, max=100_000)] = None,
+    dimensions: Annotated[int | None, option(text="Dimensions of the vectors [768].", min=1, max=100_000)] = None,
+    epochs: Annotated[int | None, option(text="Number of epochs [GloVe 50, others 5].", min=1, max=100_000)] = None,
     window: Annotated[int | None, option(min=1, max=255)] = None,
-    workers: Annotated[int, option("N", min=1, max=256)] = 1,
-    resume: bool = False,
+    workers: Annotated[int, option("N", "Threads. GloVe's result does not depend on them.", min=1, max=256)] = 1,
+    resume: Annotated[bool, option(text="Resume the run in --out.")] = False,
     settings: Settings = None,
     seed: Seed = 0,
     output: Output,
@@ -44,12 +41,7 @@ def train(
     fastText: objective (skip-gram or cbow), negative, sample.
 
     Options:
-        method: The method.
-        dimensions: Dimensions of the vectors [768].
-        epochs: Number of epochs [GloVe 50, others 5].
         window: Context window on each side [GloVe 10, others 5].
-        workers: Threads. GloVe's result does not depend on them.
-        resume: Resume the run in --out.
     """
     from isoglot.core.config import build_config
     from isoglot.report.listings import static_result
@@ -69,24 +61,17 @@ def train(
 @verb(app, "vectors", example="static vectors glove/ --words words.txt --lang en --out words.en.vec")
 def vectors(
     *,
-    model: Annotated[Path, argument("PATH")],
+    model: Annotated[Path, argument("PATH", "A folder from isoglot static train, or any .vec file.")],
     out: FileOut,
-    words: Annotated[Path | None, option("FILE")] = None,
-    lang: Annotated[str | None, option("LANG")] = None,
-    first: Annotated[int | None, option("N", min=1)] = None,
-    same_as: Annotated[Path | None, option("FILE")] = None,
+    words: Annotated[Path | None, option("FILE", "Words, one per line. Default: all that the model has.")] = None,
+    lang: Annotated[str | None, option("LANG", "The language of the words.")] = None,
+    first: Annotated[int | None, option("N", "Only the first N vectors.", min=1)] = None,
+    same_as: Annotated[Path | None, option("FILE", "Only words that this .vec has too: a fair comparison.")] = None,
     output: Output,
 ) -> None:
     """Write the vectors of words as a .vec file; a word of several subwords has their mean.
 
     isoglot retrieve words --source A.vec --target B.vec takes two of them.
-
-    Options:
-        model: A folder from isoglot static train, or any .vec file.
-        words: Words, one per line. Default: all that the model has.
-        lang: The language of the words.
-        first: Only the first N vectors.
-        same_as: Only words that this .vec has too: a fair comparison.
     """
     from isoglot.report.listings import word_vectors_result
     from isoglot.static.vectors_of_words import export_words

@@ -43,24 +43,17 @@ if TYPE_CHECKING:
 BUILTIN, ERASER = "builtin", "eraser.safetensors"
 _TRANSLATE = 'steer translate "The government must protect all citizens." --from en --to de'
 EXAMPLE = f"Example: isoglot {_TRANSLATE}"
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Language as a direction: learn its mean in every layer, add the difference of two and the model answers in "
-    "the other language; or take languages out.",
-    epilog=EXAMPLE,
-)
+app = typer.Typer(epilog=EXAMPLE)
 
 Threshold = Annotated[
-    int | None,
-    option("N", "Minimum frequency of a token of a language. Default: by the size of its text.", min=1),
+    int | None, option("N", "Minimum frequency of a token of a language. Default: by the size of its text.", min=1)
 ]
 Preset = Annotated[
     Literal["default", "paper"],
     option(text="paper: defaults as in Liu et al. 2020, as far as it tells (docs/STEERING.md)."),
 ]
 Alphas = Annotated[
-    list[float] | None,
-    option("NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated."),
+    list[float] | None, option("NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated.")
 ]
 
 
@@ -71,7 +64,6 @@ class Shifting:
     Options:
         means: Folder written by isoglot steer fit. Default: the model's own means.
         learn_from: Estimate means from N built-in sentences. Default: 2,000 if the model has no means of its own.
-        shared_alpha: Another alpha for tokens that both languages have.
     """
 
     SECTION: ClassVar[str] = "Shift"
@@ -79,7 +71,7 @@ class Shifting:
     learn_from: Annotated[int | None, option("N", min=1)] = None
     threshold: Threshold = None
     kind: ShiftKind = "mean"
-    shared_alpha: Annotated[float | None, option("NUMBER")] = None
+    shared_alpha: Annotated[float | None, option("NUMBER", "Another alpha for tokens that both languages have.")] = None
     positions: Positions = "all"
 
 
@@ -127,33 +119,7 @@ class Scoring:
         )
 
 
-@dataclass(frozen=True)
-class Translated(ParallelInput):
-    """Sentences to translate, and their references.
-
-    Options:
-        sentences: The first N. Default: all.
-    """
-
-
-@dataclass(frozen=True)
-class Swept(ParallelInput):
-    """The same for a sweep.
-
-    Options:
-        sentences: The first N of each language. Default: 500 of files, or 25 built-in ones.
-    """
-
-
-@dataclass(frozen=True)
-class Erased(ParallelInput):
-    """Sentences of two or more languages.
-
-    Options:
-        sentences: The first N of each language.
-    """
-
-    sentences: Annotated[int, option("N", min=1)] = 1000
+_TO_ERASE = ParallelInput(sentences=1000)
 
 
 @verb(app, "fit", example="steer fit MODEL --text en=a.txt --text de=b.txt --out means/")
@@ -203,17 +169,17 @@ def fit(
 @verb(app, "translate", example=_TRANSLATE)
 def translate(
     *,
-    source: Annotated[str, option("LANG", name="--from")],
-    target: Annotated[str, option("LANG", name="--to")],
+    source: Annotated[str, option("LANG", "The language of the text.", name="--from")],
+    target: Annotated[str, option("LANG", "The language to translate to.", name="--to")],
     text: Annotated[str | None, argument("TEXT")] = None,
     file: Annotated[Path | None, option("FILE", name="--text", section=INPUT)] = None,
-    given: Translated,
+    given: ParallelInput,
     model: ModelOption = EMBEDDED,
     alpha: Alphas = None,
     layer: Annotated[int | None, option("L")] = None,
     shifting: Shifting = Shifting(),  # noqa: B008 - frozen
     scoring: Scoring = Scoring(),  # noqa: B008 - frozen
-    show: Annotated[int, option("N", min=0)] = 10,
+    show: Annotated[int, option("N", "Sentences to print; --json and --out have all.", min=0)] = 10,
     run: ModelRun,
 ) -> None:
     """Shift sentences to another language inside the model, and decode its best token at every position.
@@ -228,12 +194,10 @@ def translate(
     --out gets translations.json, translations.tsv and index.html.
 
     Options:
-        source: The language of the text.
-        target: The language to translate to.
         text: Text to translate, in quotes; - or nothing: lines of standard input.
         file: Sentences, one per line, instead of TEXT.
+        sentences: The first N. Default: all.
         layer: Layer of the shift; 0 is the embeddings, -1 the last. Default: see below.
-        show: Sentences to print; --json and --out have all.
     """
     from isoglot.core.language_codes import language_code
     from isoglot.model import load_encoder
@@ -268,7 +232,7 @@ def translate(
 def sweep(
     *,
     model: ModelArgument = EMBEDDED,
-    text: Swept,
+    text: ParallelInput,
     directions: Literal["both", "there"] = "both",
     alpha: Alphas = None,
     layers: LayerList = "all",
@@ -287,6 +251,7 @@ def sweep(
     --out gets index.html, sweep.json and sweep.csv.
 
     Options:
+        sentences: The first N of each language. Default: 500 of files, or 25 built-in ones.
         directions: From the first language to the others and back, or there only.
         save_choice: Store the best layer and alpha of each direction in --means, as defaults of translate.
     """
@@ -306,11 +271,9 @@ def sweep(
     if save_choice:
         how["save_choice"] = ", ".join(path.name for path in files) or "built-in sentences"
 
-    def work(_: Path | None) -> Rendering:
-        ways = directions_between(sets, directions)
-        return sweep_result(sweep_judged(encoder, ways, config, progress=run.progress, **how))
-
-    found = run.publish(work, "sweep.json", inputs=[*files, *config.dictionaries.paths])
+    ways, inputs = directions_between(sets, directions), [*files, *config.dictionaries.paths]
+    how["progress"] = run.progress
+    found = run.publish(lambda _: sweep_result(sweep_judged(encoder, ways, config, **how)), "sweep.json", inputs=inputs)
     for way, choice in found.value["choices"].items():
         run.say(f"{way}: layer {choice['layer']}, α = {choice['alpha']:g}, stored in {shifting.means}")
 
@@ -319,12 +282,12 @@ def sweep(
 def erase(
     *,
     model: ModelArgument = EMBEDDED,
-    text: Erased,
+    text: ParallelInput = _TO_ERASE,
     layers: LayerList = "all",
     eraser: Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"] = "best",
-    pivot: Annotated[str | None, option("LANG")] = None,
+    pivot: Annotated[str | None, option("LANG", "Language that shifts move the others to. Default: the first.")] = None,
     alpha: Alphas = None,
-    folds: Annotated[int, option("N", min=2, max=1000)] = 5,
+    folds: Annotated[int, option("N", "Cross-validation folds.", min=2, max=1000)] = 5,
     run: ModelRun,
 ) -> None:
     """Remove language identity from sentence vectors by every eraser and by the shift, and compare what is left.
@@ -335,9 +298,8 @@ def erase(
     --out gets index.html, erase.json and the eraser of the best layer, eraser.safetensors.
 
     Options:
+        sentences: The first N of each language.
         eraser: Eraser to save; best: the best harmonic mean, with the least change among ties.
-        pivot: Language that shifts move the others to. Default: the first.
-        folds: Cross-validation folds.
     """
     from isoglot.model import load_encoder
     from isoglot.report.results import erased_result

@@ -10,7 +10,7 @@ import typer
 
 from isoglot.cli.declaration import INPUT, RUN, argument, command, option, verb
 from isoglot.cli.inputs import Files
-from isoglot.cli.options import OUT, SET, Device, OptionalOut, Weights, open_run
+from isoglot.cli.options import OUT, Device, OptionalOut, Settings, Weights, open_run
 from isoglot.cli.output import Output, page_facts
 from isoglot.core.errors import IsoglotError
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from isoglot.study.build import BuiltStudy
     from isoglot.study.engines import RunOptions
 
-app = typer.Typer(
-    help="A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 RecipeArgument = Annotated[str, argument("RECIPE", "A name (isoglot study list), or the path of a .toml file.")]
 StudyArgument = Annotated[Path, argument("STUDY", "The --out of isoglot study run.")]
@@ -34,53 +31,39 @@ class StudyInput:
     """The data of a study.
 
     Options:
-        text: Text to train on; repeat for each file.
-        other_text: Text of another domain.
         parallel: Test sentences that correspond: a table, a folder of Tatoeba's, or en-de.en=FILE and en-de.de=FILE.
-        map_parallel: Likewise, to fit maps on.
         dictionary: A MUSE dictionary: en-de.train=FILE, en-de.test=FILE.
         treebank: CoNLL-U: en.train=FILE, en.dev=FILE, de.test=FILE; or a folder that has them.
-        ner: Named entities, likewise.
-        nli: Inference pairs, likewise.
-        data: A file that names all of these.
         segment: Segment text into words first, everywhere: zh=jieba, en=moses.
-        keep_test_sentences: Leave test sentences in the training text.
         model: Measure this encoder instead of pretraining one. {MODEL}
     """
 
     SECTION: ClassVar[str] = INPUT
-    text: Annotated[Files, option("LANG=PATH")] = None
-    other_text: Annotated[Files, option("LANG=PATH")] = None
+    text: Annotated[Files, option("LANG=PATH", "Text to train on; repeat for each file.")] = None
+    other_text: Annotated[Files, option("LANG=PATH", "Text of another domain.")] = None
     parallel: Annotated[Files, option("PAIR=PATH")] = None
-    map_parallel: Annotated[Files, option("PAIR=PATH")] = None
+    map_parallel: Annotated[Files, option("PAIR=PATH", "Likewise, to fit maps on.")] = None
     dictionary: Annotated[Files, option("PAIR.SPLIT=PATH")] = None
     treebank: Annotated[Files, option("LANG[.SPLIT]=PATH")] = None
-    ner: Annotated[Files, option("LANG[.SPLIT]=PATH")] = None
-    nli: Annotated[Files, option("LANG[.SPLIT]=PATH")] = None
-    data: Annotated[Path | None, option("TOML")] = None
+    ner: Annotated[Files, option("LANG[.SPLIT]=PATH", "Named entities, likewise.")] = None
+    nli: Annotated[Files, option("LANG[.SPLIT]=PATH", "Inference pairs, likewise.")] = None
+    data: Annotated[Path | None, option("TOML", "A file that names all of these.")] = None
     segment: Annotated[Files, option("LANG=METHOD")] = None
-    keep_test_sentences: bool = False
+    keep_test_sentences: Annotated[bool, option(text="Leave test sentences in the training text.")] = False
     model: Annotated[str | None, option("MODEL", callback=open_run)] = None
     weights: Weights = "best"
 
 
 @dataclass(frozen=True)
 class StudySize:
-    """Which part of a study is run, and how large.
-
-    Options:
-        pair: Languages, such as en-de. May be repeated.
-        scale: nano, thumbnail, minutes, hour or paper.
-        seeds: Encoders of each arm.
-        arm: Run this arm alone. May be repeated.
-    """
+    """Which part of a study is run, and how large."""
 
     SECTION: ClassVar[str] = "Size"
-    pair: Annotated[Files, option("PAIR")] = None
-    scale: Annotated[str | None, option("NAME")] = None
-    seeds: Annotated[int | None, option(min=1, max=100)] = None
-    arm: Annotated[Files, option("NAME")] = None
-    settings: Annotated[Files, option("KEY=VALUE", name="--set", text=SET)] = None
+    pair: Annotated[Files, option("PAIR", "Languages, such as en-de. May be repeated.")] = None
+    scale: Annotated[str | None, option("NAME", "nano, thumbnail, minutes, hour or paper.")] = None
+    seeds: Annotated[int | None, option(text="Encoders of each arm.", min=1, max=100)] = None
+    arm: Annotated[Files, option("NAME", "Run this arm alone. May be repeated.")] = None
+    settings: Settings = None
 
     def build(self, recipe: str, given: StudyInput) -> BuiltStudy:
         """The steps of a study."""
@@ -106,15 +89,13 @@ class StepRun:
     """How a step is run.
 
     Options:
-        gpus: GPUs of a training step (torchrun).
         keep: results: remove encoders and shards once nothing needs them; packed: keep encoders, a fifth as large.
-        stop_after: End cleanly after 25m, 2h …
     """
 
     SECTION: ClassVar[str] = RUN
-    gpus: Annotated[int, option(min=1, max=1024)] = 1
+    gpus: Annotated[int, option(text="GPUs of a training step (torchrun).", min=1, max=1024)] = 1
     keep: Literal["all", "packed", "results"] = "all"
-    stop_after: Annotated[str | None, option("TIME")] = None
+    stop_after: Annotated[str | None, option("TIME", "End cleanly after 25m, 2h …")] = None
     device: Device = "auto"
 
     def options(self, **more: Any) -> RunOptions:  # noqa: ANN401 - options of an engine
@@ -131,19 +112,15 @@ class Cluster:
     """Options of engines of clusters.
 
     Options:
-        partition: slurm: partition of the jobs.
-        time: slurm: time limit of a job, as 4:00:00.
         sbatch: slurm: any option of sbatch, as --sbatch "--account=x". May be repeated.
-        wait: slurm: wait until the jobs have ended.
-        address: ray: head of the cluster, or auto.
     """
 
     SECTION: ClassVar[str] = "Cluster"
-    partition: Annotated[str | None, option("NAME")] = None
-    time: Annotated[str | None, option("TIME")] = None
+    partition: Annotated[str | None, option("NAME", "slurm: partition of the jobs.")] = None
+    time: Annotated[str | None, option("TIME", "slurm: time limit of a job, as 4:00:00.")] = None
     sbatch: Annotated[Files, option("OPTION")] = None
-    wait: bool = False
-    address: Annotated[str | None, option("HOST:PORT")] = None
+    wait: Annotated[bool, option(text="slurm: wait until the jobs have ended.")] = False
+    address: Annotated[str | None, option("HOST:PORT", "ray: head of the cluster, or auto.")] = None
 
 
 @verb(app, "list", example="study list")
@@ -181,7 +158,7 @@ def run(
     out: StudyOut,
     given: StudyInput,
     size: StudySize,
-    engine: Annotated[Literal["local", "slurm", "ray"], option(section=RUN)] = "local",
+    engine: Annotated[Literal["local", "slurm", "ray"], option(text="What runs the steps.", section=RUN)] = "local",
     workers: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
     how: StepRun,
     cluster: Cluster,
@@ -192,7 +169,6 @@ def run(
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
 
     Options:
-        engine: What runs the steps.
         workers: Processes; default: one per GPU.
     """
     from isoglot.report.study_results import finished_result
@@ -315,16 +291,13 @@ class FigureOptions:
 
     Options:
         figures: Draw every figure as a file.
-        width: Width, such as 84mm, 240pt or 720px.
-        font_size: Font size in points.
-        titles: With title and caption, or without.
     """
 
     SECTION: ClassVar[str] = "Figures"
     figures: Annotated[Literal["svg", "png", "pdf"] | None, option("svg|png|pdf")] = None
-    width: Annotated[str, option("LENGTH")] = "720px"
-    font_size: Annotated[float, option("POINTS")] = 9.0
-    titles: Annotated[bool, option(name="--titles/--bare")] = True
+    width: Annotated[str, option("LENGTH", "Width, such as 84mm, 240pt or 720px.")] = "720px"
+    font_size: Annotated[float, option("POINTS", "Font size in points.")] = 9.0
+    titles: Annotated[bool, option(text="With title and caption, or without.", name="--titles/--bare")] = True
 
 
 @command("report studies/first --figures pdf --width 84mm --bare")
@@ -333,18 +306,14 @@ def report(
     folders: Annotated[list[Path], argument("FOLDER", "The --out of isoglot study run, or of another command.")],
     out: OptionalOut = None,
     drawing: FigureOptions,
-    one_file: bool = False,
-    open_: bool = False,
+    one_file: Annotated[bool, option(text="Write the page of a study as one file, to be sent or published.")] = False,
+    open_: Annotated[bool, option(text="Open the page in a browser.")] = False,
     output: Output,
 ) -> None:
     """Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, what ran.
 
     Without --out, it is written into the study's folder; several studies stand side by side in --out. --figures draws
     the figures of a study, or of any other result that has a page, into its folder figures.
-
-    Options:
-        one_file: Write the page of a study as one file, to be sent or published.
-        open_: Open the page in a browser.
     """
     from isoglot.report.rendering import Style
     from isoglot.report.study_results import write_report

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from isoglot.core.config import Config
     from isoglot.report.results import Rendering
 
-app = typer.Typer(
-    help="Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 Text = Annotated[
     list[str], option("LANG=PATH", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
@@ -148,9 +145,9 @@ def overlap(
     texts: RewrittenTexts,
     test: Annotated[list[str], option("LANG=PATH")],
     layout: Literal["auto", "plain", "parallel", "conllu", "tagged", "inference"] = "auto",
-    columns: Annotated[str | None, option("CODES")] = None,
+    columns: Annotated[str | None, option("CODES", "The languages of tables without a header: en,fr,de.")] = None,
     shortest: Annotated[int, option(min=1)] = 12,
-    remove: bool = False,
+    remove: Annotated[bool, option(text="Write the text without the test sentences to --out.")] = False,
     out: OptionalOut = None,
     output: Output,
 ) -> None:
@@ -159,9 +156,7 @@ def overlap(
     Options:
         test: A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated.
         layout: How the test sets are written; auto looks at their names and first lines.
-        columns: The languages of tables without a header: en,fr,de.
         shortest: Letters a test sentence must have; a Chinese character counts three.
-        remove: Write the text without the test sentences to --out.
     """
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
 
@@ -185,15 +180,12 @@ def realign_ner(
     texts: Texts,
     out: Out,
     segment: SegmentOption = "auto",
-    prefix: bool = False,
+    prefix: Annotated[bool, option(text="Tokens have their language before them, as in zh:北.")] = False,
     output: Output,
 ) -> None:
     """Segment tagged sentences anew and move the BIO labels to the new words; each file keeps its name.
 
     A label that covers part of a word gets the whole word; where two want one word, the longer part has it.
-
-    Options:
-        prefix: Tokens have their language before them, as in zh:北.
     """
     from isoglot.text.cleaning.realign_entities import realign_file
 
@@ -208,12 +200,12 @@ def realign_ner(
 @verb(app, "wikipedia", example="text wikipedia enwiki-latest-pages-articles.xml.bz2 --out en.txt")
 def wikipedia(
     *,
-    dump: Annotated[Path, argument("DUMP")],
+    dump: Annotated[Path, argument("DUMP", "A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst.")],
     out: FileOut,
     lang: Annotated[str | None, option("LANG", name=("--lang", "--language"))] = None,
     min_words: Annotated[int, option(min=0)] = 50,
-    max_articles: Annotated[int | None, option("N", min=1)] = None,
-    sentences: Annotated[int | None, option("N", min=1)] = None,
+    max_articles: Annotated[int | None, option("N", "Stop after N articles.", min=1)] = None,
+    sentences: Annotated[int | None, option("N", "Stop after N sentences.", min=1)] = None,
     max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     output: Output,
@@ -224,11 +216,8 @@ def wikipedia(
     are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.
 
     Options:
-        dump: A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst.
         lang: Language of the text. Default: the dump's own.
         min_words: Skip articles with fewer words (characters in Chinese or Thai).
-        max_articles: Stop after N articles.
-        sentences: Stop after N sentences.
     """
     from isoglot.report.listings import reports_table
     from isoglot.text.formats.wikipedia import extract_wikipedia
@@ -260,13 +249,9 @@ class _Job:
         from isoglot.report.listings import reports_result
         from isoglot.text.stream import named_targets, rewrite_all
 
-        files = parse_named(self.texts.text)
+        files, output = parse_named(self.texts.text), self.output
         named = named_targets(files, by_file=self.by_file, compress=getattr(self.texts, "compress", "none"))
-        how: dict[str, Any] = {
-            "skip_bad": self.texts.skip_bad,
-            "say": self.output.say,
-            "progress": self.output.progress,
-        }
+        how: dict[str, Any] = {"skip_bad": self.texts.skip_bad, "say": output.say, "progress": output.progress}
         how |= {"workers": self.texts.workers} if isinstance(self.texts, RewrittenTexts) else {}
         read = [*self.inputs, *(path for paths in files.values() for path in paths)]
         if self.out is not None and self.writes:
@@ -277,4 +262,4 @@ class _Job:
             return reports_result(reports if self.by_file else {named[name][0]: one for name, one in reports.items()})
 
         facts: dict[str, Any] = {"config": self.config, "writes": [*named, "report.json"]}
-        publish(self.output, self.out, job, bare=True, inputs=read, seed=self.seed, **facts)
+        publish(output, self.out, job, bare=True, inputs=read, seed=self.seed, **facts)

@@ -40,25 +40,20 @@ from isoglot.cli.options import (
     open_run,
 )
 from isoglot.cli.output import Output, page_facts
-from isoglot.cli.run_files import place, recorded
+from isoglot.cli.run_files import recorded
 from isoglot.core.errors import ConfigError, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.align import AlignConfig
-    from isoglot.report.results import Rendering
     from isoglot.transfer import Task
     from isoglot.transfer.layer_maps import Bitexts
     from isoglot.transfer.tasks.builtin_data import Splits
 
 _FILES = "--train en=train.tsv --dev en=dev.tsv --test de=test.tsv"
 _TREES = "--train en=train.conllu --dev en=dev.conllu --test fr=test.conllu"
-app = typer.Typer(
-    help="Train a task in one language and test it in others, zero-shot.",
-    epilog=f"Example: isoglot transfer ner MODEL {_FILES}",
-    no_args_is_help=True,
-)
+app = typer.Typer(epilog=f"Example: isoglot transfer ner MODEL {_FILES}")
 TASKS = {
     "nli": (f"MODEL {_FILES}", "Natural language inference: tab-separated premise, hypothesis and label, or XNLI."),
     "ner": (f"MODEL {_FILES}", "Named entities: one token and its BIO tag per line, as in WikiAnn."),
@@ -81,13 +76,12 @@ class Examples:
     """Examples to train and test on.
 
     Options:
-        train: Training examples. Default: built-in ones. May be repeated.
         dev: Dev examples: of the training language, and of others for the oracle.
         sentences: Training examples. Default: all, or 2,000 (and a fifth to test on).
     """
 
     SECTION: ClassVar[str] = INPUT
-    train: Annotated[Files, option("LANG=FILE")] = None
+    train: Annotated[Files, option("LANG=FILE", "Training examples. Default: built-in ones. May be repeated.")] = None
     dev: Annotated[Files, option("LANG=FILE")] = None
     test: Tests = None
     sentences: Annotated[int | None, option("N", min=10)] = None
@@ -107,23 +101,20 @@ class Learning(ModelRun):
 
     Options:
         recipe: default, head, micro, wu2020/ner…, or a .toml file.
-        seeds: Number of random seeds to train with.
         allow_leak: Accept dev and test examples even if nearly all are in training too.
-        resume: Resume the run in --out.
     """
 
     recipe: Annotated[str, option("RECIPE", section=RUN)] = "default"
-    seeds: Annotated[int, option("N", section=RUN, min=1, max=1000)] = 1
+    seeds: Annotated[int, option("N", "Number of random seeds to train with.", section=RUN, min=1, max=1000)] = 1
     allow_leak: Annotated[bool, option(section=RUN)] = False
-    resume: Annotated[bool, option(section=RUN)] = False
+    resume: Annotated[bool, option(text="Resume the run in --out.", section=RUN)] = False
     settings: Settings = None
 
     def recipe_config(self, kind: type[Any]) -> Any:  # noqa: ANN401 - of the given class
         """Config of a class, from the recipe and settings."""
-        from isoglot.core.config import build_config, load_recipe
+        from isoglot.core.config import load_recipe
 
-        recipe = load_recipe(self.recipe, room="transfer")
-        return build_config(kind, recipe=recipe, values={"seed": self.seed}, settings=self.settings or [])
+        return self.config(kind, self.settings, load_recipe(self.recipe, room="transfer"))
 
     @property
     def shared(self) -> dict[str, Any]:
@@ -191,8 +182,6 @@ class Mapping:
     Options:
         other: Model of a test language. May be repeated.
         bilingual: One model of all languages, to compare with.
-        maps: Maps of a test language, written by isoglot align.
-        bilingual_maps: The same for the bilingual model.
         parallel: Aligned sentences, or a table, to fit maps. Default: built-in ones.
         links: Word alignments (0-0 1-2), the test language first. Default: learned.
         pairs: Number of sentence pairs. Default: all, or 2,000 built-in.
@@ -201,8 +190,8 @@ class Mapping:
     SECTION: ClassVar[str] = "Models and maps"
     other: Annotated[list[str], option("LANG=MODEL", callback=open_named_runs)]
     bilingual: Annotated[str | None, option("MODEL", callback=open_run)] = None
-    maps: Annotated[Files, option("LANG=DIR")] = None
-    bilingual_maps: Annotated[Files, option("LANG=DIR")] = None
+    maps: Annotated[Files, option("LANG=DIR", "Maps of a test language, written by isoglot align.")] = None
+    bilingual_maps: Annotated[Files, option("LANG=DIR", "The same for the bilingual model.")] = None
     parallel: Annotated[Files, option("LANG=FILE")] = None
     links: Annotated[Files, option("LANG=FILE")] = None
     pairs: Annotated[int | None, option("N", min=2)] = None
@@ -247,7 +236,7 @@ _MAP_LEARNING = Learning(recipe="map")
 @verb(app, "map", example="transfer map runs/en parse --other de=runs/de --bilingual runs/en-de --out runs/map")
 def map_(
     model: Annotated[str, argument("MODEL", callback=open_run)],
-    name: Annotated[Literal["ner", "parse", "pos"], argument("TASK")],
+    name: Annotated[Literal["ner", "parse", "pos"], argument("TASK", "ner, parse or pos.")],
     *,
     mapping: Mapping,
     examples: Examples,
@@ -262,7 +251,6 @@ def map_(
 
     Options:
         model: Model to train on. {MODEL}
-        name: ner, parse or pos.
     """
     from isoglot.model import load_encoder
     from isoglot.report.transfer import map_transfer_page, map_transfer_result
@@ -289,7 +277,7 @@ def map_(
     told["figures"] = lambda found: map_transfer_page(found, list(others), facts=page_facts()).files()
     with run.resumable(out):
         found = work.run(run.progress, run.remark, **told)
-    run.print(map_transfer_result(found, list(others), out), **place(out))
+    run.print(map_transfer_result(found, list(others), out))
 
 
 # --- with a shift ---
@@ -302,7 +290,6 @@ class Shifting:
     Options:
         alpha: Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: not
             zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.
-        grid: Alphas to try on dev. Default: 15 from 0.2 to 2.
         layers: One layer at a time: all, or 4,6. Default: the middle, the paper's 6 of 12.
         means: Means that isoglot steer fit wrote for this model. Default: learn them.
         text: Text of every language to learn means from, one sentence per line.
@@ -312,7 +299,7 @@ class Shifting:
 
     SECTION: ClassVar[str] = "Shift"
     alpha: Annotated[str, option("dev|rule|LIST")] = "rule"
-    grid: Annotated[str | None, option("LIST")] = None
+    grid: Annotated[str | None, option("LIST", "Alphas to try on dev. Default: 15 from 0.2 to 2.")] = None
     layers: Annotated[str | None, option("LIST")] = None
     means: Annotated[Path | None, option("DIR")] = None
     text: Annotated[Files, option("LANG=FILE", section=INPUT)] = None
@@ -368,11 +355,11 @@ def shift(
         texts = first_sentences(parse_named(shifting.text), count or MOST_LINES) if shifting.text else None
         builtin = (count or 0) if not test or count else None
         means = shift_means(tuned, shifting.means, texts, builtin, seed=run.seed, progress=run.progress)
-
-        def work(_: Path | None) -> Rendering:
-            return shift_result(shift_transfer(tuned, tests, means, dev=devs, **how), str(model))
-
-        run.publish(work, "shift.json", inputs=[*given.files(), *files_of(shifting.text)])
+        read = [*given.files(), *files_of(shifting.text)]
+        how["dev"] = devs
+        run.publish(
+            lambda _: shift_result(shift_transfer(tuned, tests, means, **how), str(model)), "shift.json", inputs=read
+        )
 
 
 # --- use and compare ---
@@ -381,7 +368,7 @@ def shift(
 @verb(app, "predict", example='transfer predict runs/ner "Eva lebt in Bonn." --lang de')
 def predict(
     model: Tuned,
-    text: Annotated[str | None, argument("TEXT")] = None,
+    text: Annotated[str | None, argument("TEXT", "Text to tag, parse or classify. Default: that of --text.")] = None,
     *,
     lang: Annotated[str, option("LANG", "Language of the text.")],
     file: Annotated[Path | None, option("FILE", name="--text")] = None,
@@ -394,7 +381,6 @@ def predict(
     """Tag, parse or classify new text with a model that isoglot transfer has written. Without --out it is printed.
 
     Options:
-        text: Text to tag, parse or classify. Default: that of --text.
         file: One sentence per line, or words in a .conllu file; pairs with a tab.
         form: Format of the predictions. Default: the usual one of the task.
     """
@@ -442,7 +428,7 @@ def compare(
 
 @verb(app, "score", example="transfer score parse gold.conllu predicted.conllu --lang de")
 def score(
-    name: Annotated[str, argument("TASK")],
+    name: Annotated[str, argument("TASK", "ner, parse, pos, nli, topic, or your own with --task.")],
     gold: Annotated[Path, argument("GOLD", "File with the correct labels, in the task's format.")],
     predicted: Annotated[Path, argument("PREDICTED", "File with predictions for the same words.")],
     *,
@@ -455,7 +441,6 @@ def score(
     """Score a CoNLL-U or BIO file of any system against a gold file, with a bootstrap interval over sentences.
 
     Options:
-        name: ner, parse, pos, nli, topic, or your own with --task.
         relations: For parse: ignore subtypes such as nsubj:pass (universal), or count them.
         repair: For ner: score tags as they are (none), or repaired as in Wu et al. (2020).
     """

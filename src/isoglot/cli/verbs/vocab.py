@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,16 +17,13 @@ from isoglot.cli.inputs import Files, files_of, parse_named, parse_pairs, refuse
 from isoglot.cli.options import MAX_LINE, MaxLine, OptionalOut, Out, Seed
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import publish, recorded
-from isoglot.core.errors import ConfigError, shown
+from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from isoglot.report.results import Rendering
-    from isoglot.vocab import Grading
 
-app = typer.Typer(
-    help="Subword vocabularies that share as much between languages as they are told to.", no_args_is_help=True
-)
-shards = typer.Typer(help="Token shards: text as ids that training reads straight from the disk.", no_args_is_help=True)
+app = typer.Typer()
+shards = typer.Typer()
 Texts = Annotated[list[str], option("LANG=FILE", "Text of a language, a sentence a line. May be repeated.")]
 Dictionaries = Annotated[Files, option("L1-L2=FILE", "A dictionary in MUSE's layout. May be repeated.")]
 VocabOption = Annotated[str, option("VOCAB", "A vocabulary's folder, or any tokenizer.")]
@@ -42,21 +39,18 @@ class Learned:
             nothing is shared (disjoint), or chosen strings are (graded).
         size: Size: of the whole if joint, else of each language.
         count: What --size counts: all subwords, or BPE merges (the papers' 80k codes).
-        model: How pieces are learned and applied.
-        exponent: Joint: text is sampled in proportion to share^this.
         coverage: Share of the text whose characters get a piece each.
         normalization: The Unicode form text is brought to.
-        sentences: Use the first N lines of each language.
     """
 
     mode: Literal["joint", "union", "disjoint", "graded"] = "joint"
-    size: Annotated[int, option(min=1, max=10000000)] = 32_000
+    size: Annotated[int, option(min=1, max=10_000_000)] = 32_000
     count: Literal["subwords", "merges"] = "subwords"
-    model: Literal["bpe", "wordpiece", "unigram"] = "bpe"
-    exponent: Annotated[float, option(min=0, max=1)] = 0.7
+    model: Annotated[Literal["bpe", "wordpiece", "unigram"], option(text="How pieces are learned and applied.")] = "bpe"
+    exponent: Annotated[float, option(text="Joint: text is sampled in proportion to share^this.", min=0, max=1)] = 0.7
     coverage: Annotated[float, option(min=0.5, max=1)] = 0.9995
     normalization: Literal["nfc", "nfkc", "none"] = "nfc"
-    sentences: Annotated[int | None, option(min=1)] = None
+    sentences: Annotated[int | None, option(text="Use the first N lines of each language.", min=1)] = None
     seed: Seed = 0
 
 
@@ -66,29 +60,11 @@ class Graded:
 
     Options:
         keep: Graded: which anchors stay shared.
-        band: Graded by band: ranks of anchors, most frequent first.
     """
 
     keep: Literal["band", "true-friends", "false-friends"] | None = None
-    band: Annotated[str | None, option("FIRST-LAST")] = None
+    band: Annotated[str | None, option("FIRST-LAST", "Graded by band: ranks of anchors, most frequent first.")] = None
     dictionary: Dictionaries = None
-
-    def grading(self) -> Grading | None:
-        """What the options ask for."""
-        from isoglot.vocab import Grading
-
-        first, _, last = (self.band or "0-0").partition("-")
-        if self.keep is None and (self.band or self.dictionary):
-            raise ConfigError(
-                "--band and --dictionary belong to --keep", "say what to keep, or leave them out", "conflicting-options"
-            )
-        if not (first.isdecimal() and last.isdecimal()):
-            remedy = "write it as --band 1-1000"
-            raise ConfigError(f"--band {shown(self.band)} is not first-last", remedy, "malformed-option")
-        if self.keep is None:
-            return None
-        ranks = (int(first), int(last)) if self.band else None
-        return Grading(keep=self.keep, band=ranks, dictionaries=parse_pairs(self.dictionary))
 
 
 @verb(app, "train", example="vocab train --text en=en.txt --text fr=fr.txt --mode joint --out vocab/")
@@ -113,6 +89,7 @@ def train(
     """
     from isoglot.core.artifact import is_stored
     from isoglot.report.vocabulary import vocabulary_result
+    from isoglot.vocab.sharing import parse_grading
     from isoglot.vocab.train import VocabularyConfig, parse_segmentation, train_vocabulary
     from isoglot.vocab.vocabulary import INDEX
 
@@ -121,7 +98,7 @@ def train(
         **vars(learned),
         unknown=None if unknown == "auto" else unknown,
         segmentation=parse_segmentation(segment or [], texts),
-        grading=graded.grading(),
+        grading=parse_grading(graded.keep, graded.band, parse_pairs(graded.dictionary)),
     )
     if is_stored(out / INDEX):
         problem = f"{out} holds a vocabulary already, and what was made with it would not fit another"
@@ -139,18 +116,15 @@ def train(
 def inspect(
     *,
     folder: Annotated[str | None, argument("VOCAB")] = None,
-    vocab: Annotated[str | None, option("VOCAB")] = None,
-    encode: Annotated[str | None, option("TEXT")] = None,
-    lang: Annotated[str | None, option("CODE")] = None,
+    vocab: Annotated[str | None, option("VOCAB", "The same, as other verbs take it.")] = None,
+    encode: Annotated[str | None, option("TEXT", "Show how a text is cut.")] = None,
+    lang: Annotated[str | None, option("CODE", "The language of that text.")] = None,
     output: Output,
 ) -> None:
     """Show what a vocabulary holds, which languages share how much of it, and how it cuts a text.
 
     Options:
         folder: A vocabulary's folder, an encoder's, isoglot-mini, or any tokenizer: a file or a hub name.
-        vocab: The same, as other verbs take it.
-        encode: Show how a text is cut.
-        lang: The language of that text.
     """
     from isoglot.model.load import open_vocabulary
     from isoglot.report.vocabulary import vocabulary_result
@@ -169,17 +143,13 @@ class Built:
     """Settings of :func:`isoglot.vocab.build_shards`.
 
     Options:
-        window: Ids in a window, unless training asks otherwise.
-        domain: Where the text is from, such as wiki; recorded for recipes.
-        sentences: The first N; a prefix of a larger build.
-        dev_share: Share of the documents set apart for dev.
         workers: Processes that share the work. Default: by size.
     """
 
-    window: Annotated[int, option(min=1)] = 256
-    domain: Annotated[str | None, option("NAME")] = None
-    sentences: Annotated[int | None, option(min=1)] = None
-    dev_share: Annotated[float, option(min=0, max=0.99)] = 0.01
+    window: Annotated[int, option(text="Ids in a window, unless training asks otherwise.", min=1)] = 256
+    domain: Annotated[str | None, option("NAME", "Where the text is from, such as wiki; recorded for recipes.")] = None
+    sentences: Annotated[int | None, option(text="The first N; a prefix of a larger build.", min=1)] = None
+    dev_share: Annotated[float, option(text="Share of the documents set apart for dev.", min=0, max=0.99)] = 0.01
     workers: Annotated[int | None, option("N", min=1, max=256)] = None
     seed: Seed = 0
 
@@ -191,16 +161,13 @@ def build(
     vocab: VocabOption,
     out: Out,
     built: Built,
-    restart: bool = False,
+    restart: Annotated[bool, option(text="Begin anew, whatever is in the folder.")] = False,
     max_line: MaxLine = MAX_LINE,
     output: Output,
 ) -> None:
     """Encode text and write it as shards; a build that was cut short goes on where it was.
 
     With one language the shards go to the folder itself, with several to a folder in it for each.
-
-    Options:
-        restart: Begin anew, whatever is in the folder.
     """
     from isoglot.model.load import open_vocabulary
     from isoglot.report.vocabulary import shards_table
@@ -223,14 +190,10 @@ def build(
 def check(
     *,
     folders: Folders,
-    vocab: Annotated[str | None, option("VOCAB")] = None,
+    vocab: Annotated[str | None, option("VOCAB", "Also: were they made with this vocabulary?")] = None,
     output: Output,
 ) -> None:
-    """Verify that every file of the shards is what was written.
-
-    Options:
-        vocab: Also: were they made with this vocabulary?
-    """
+    """Verify that every file of the shards is what was written."""
     from isoglot.model.load import open_vocabulary
     from isoglot.vocab import Shards
 
@@ -261,23 +224,17 @@ def stats(*, folders: Folders, output: Output) -> None:
 def anchors(
     *,
     vocab: VocabOption,
-    shards: Annotated[Files, option("LANG=DIR")] = None,
-    text: Annotated[Files, option("LANG=FILE")] = None,
+    shards: Annotated[Files, option("LANG=DIR", "Shards to count in, which is quick. May be repeated.")] = None,
+    text: Annotated[Files, option("LANG=FILE", "Text to count in instead. May be repeated.")] = None,
     dictionary: Dictionaries = None,
-    at_least: Annotated[int, option(min=1)] = 1,
-    top: Annotated[int, option(min=0, max=1000)] = 20,
+    at_least: Annotated[int, option(text="Occurrences in each language that make an id an anchor.", min=1)] = 1,
+    top: Annotated[int, option(text="How many examples to name.", min=0, max=1000)] = 20,
     out: OptionalOut = None,
     output: Output,
 ) -> None:
     """Report what languages share: types, tokens by direction and frequency, true and false friends.
 
     Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
-
-    Options:
-        shards: Shards to count in, which is quick. May be repeated.
-        text: Text to count in instead. May be repeated.
-        at_least: Occurrences in each language that make an id an anchor.
-        top: How many examples to name.
     """
     from isoglot.model.load import open_vocabulary
     from isoglot.report.vocabulary import anchors_result
@@ -291,8 +248,7 @@ def anchors(
     elif shards:
         counts = {code: count_shards(vocabulary, code, each) for code, each in parse_named(shards, "--shards").items()}
 
-    def work(_: Path | None) -> Rendering:
-        pairs = parse_pairs(dictionary)
-        return anchors_result(anchor_report(vocabulary, counts, dictionaries=pairs, at_least=at_least, top=top))
-
-    publish(output, out, work, "anchors.json", bare=True, inputs=files_of(dictionary), seed=0)
+    how: dict[str, Any] = {"dictionaries": parse_pairs(dictionary), "at_least": at_least, "top": top}
+    report = anchor_report(vocabulary, counts, **how)
+    inputs = files_of(dictionary)
+    publish(output, out, lambda _: anchors_result(report), "anchors.json", bare=True, inputs=inputs, seed=0)
