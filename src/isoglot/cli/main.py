@@ -27,8 +27,6 @@ from isoglot.core.files import forget_reads, storage_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HELP = ["-h", "--help"]
-"""What asks for help."""
 _TEXT = ("<str>", "<path>", "<list[Path]>", "<list[str]>")  # whatever is typed is that
 _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
 _ONE_SECTION = 12
@@ -68,6 +66,8 @@ VERBS = {
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
 _MODULES = {"anchors": "vocab", "fix": "diagnose", "rank": "diagnose", "report": "study", "shards": "vocab"}
 """The module in ``cli/verbs`` of each verb that shares one with others."""
+_RENAMED = {"vocab train": {"--model": "--algorithm"}}
+"""Old spellings of options by verb, which work for one more minor release."""
 EXAMPLES = (
     'isoglot steer translate "The government must protect all citizens." --from en --to de',
     "isoglot diagnose --out report/",
@@ -82,7 +82,7 @@ def build(*verbs: str) -> typer.Typer:
         help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
         epilog="\n\n".join(["Examples:", *EXAMPLES]),
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": HELP},
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     found.callback()(_root)
     for name, text in VERBS.items():
@@ -135,6 +135,7 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         verb = next((each for each in arguments if not each.startswith("-")), "")
+        arguments = _with_new_names(arguments)
         command = get_command(build(verb))
         make_readable(command)
         code = command(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
@@ -157,6 +158,17 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     if code == 130:  # Typer turns Ctrl-C into this
         sys.stderr.write("isoglot: interrupted\n")
     return code if isinstance(code, int) else 0
+
+
+def _with_new_names(arguments: Sequence[str]) -> list[str]:
+    """Replace old spellings of options, with a warning for each."""
+    renamed, found = _RENAMED.get(" ".join(arguments[:2]), {}), []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if name in renamed:
+            sys.stderr.write(f"isoglot: {name} is deprecated; write {renamed[name]}\n")
+        found.append(f"{renamed.get(name, name)}{equals}{value}")
+    return found
 
 
 def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> IsoglotError:
@@ -190,7 +202,7 @@ def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's c
     ``<int range>``, and after the name of an argument ``<str>`` or ``<list[Path]>``.
     """
     command.help = joined(command.help or "")
-    asked = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    asked = command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
     command.params.sort(key=lambda option: _SECTIONS.get(getattr(option, "rich_help_panel", None) or "", 0))
     short = len(command.params) <= _ONE_SECTION
     for option in (*command.params, asked):

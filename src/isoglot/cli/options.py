@@ -128,13 +128,10 @@ class Run(Output, _Place):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Weights:
-    weights: Weights = "best"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelRun(Run, _Weights):
+class ModelRun(Run):
     """The same and ``--weights``: what every verb that runs a model has."""
+
+    weights: Weights = "best"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -84,15 +84,10 @@ class Output:
         """Progress reporter, on standard error."""
         return choose_progress(quiet=self.quiet)
 
-    def say(self, text: str = "") -> None:
+    def say(self, shown: RenderableType = "") -> None:
         """Commentary: for people, not part of the result."""
         if not (self.json or self.quiet):
-            self._console().print(text, soft_wrap=True)
-
-    def show(self, shown: RenderableType) -> None:
-        """Commentary that is more than text."""
-        if not (self.json or self.quiet):
-            self._console().print(shown)
+            self._console().print(shown, soft_wrap=isinstance(shown, str))
 
     def remark(self, text: str) -> None:
         """What the user should know beside the result, in a line on standard error; with ``--json``, too."""

@@ -49,9 +49,9 @@ def demo(
     config, where = build_config(ThumbnailConfig, settings=settings or ()), str(choose_device(device))
     output.say(_WELCOME)
     real = see_real_languages(device=device, seed=seed, progress=output.progress)
-    output.show(shown.shifted_sentences(real))
+    output.say(shown.shifted_sentences(real))
     output.say(f"\n{shown.found_in_words(real)}\n{_BUILTIN}")
-    output.show(interlinear(next(parallel(seed=seed))))
+    output.say(interlinear(next(parallel(seed=seed))))
     output.say(_TRAINING)
     start = time.monotonic()
     with recorded(out, (), seed=seed, config=config, device=where, kind="in place") as run:

@@ -89,7 +89,7 @@ def export(
 @verb(app, "twin", example="languages twin --text en=en.txt --kind shift --kept 0.2 --out twins/")
 def twin(
     *,
-    text: Annotated[list[str], option("LANG=PATH", "Text to make the twin of. May be repeated.")],
+    text: Annotated[list[str], option("LANG=FILE", "Text to make the twin of. May be repeated.")],
     out: Out,
     kind: Literal["shift", "order", "frequency"] = "shift",
     kept: Annotated[float, option(min=0, max=1)] = 0.0,

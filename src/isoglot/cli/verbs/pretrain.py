@@ -34,8 +34,8 @@ class NewLanguage:
     SECTION: ClassVar[str] = "New language"
     add_language: Annotated[str | None, option("LANG")] = None
     model: Annotated[str | None, option("MODEL", callback=open_run)] = None
-    texts: Annotated[Files, option("LANG=PATH", name="--text")] = None
-    held_out: Annotated[Files, option("LANG=PATH")] = None
+    texts: Annotated[Files, option("LANG=FILE", name="--text")] = None
+    held_out: Annotated[Files, option("LANG=FILE")] = None
 
     def prepared(self, config: dict[str, Any]) -> Callable[..., Rendering | None]:
         """What adds the language, once it is given a folder; the result is that of the first process."""
@@ -106,8 +106,8 @@ def pretrain(
     new: NewLanguage,
     weights: Weights = "best",
     out: OptionalOut = None,
-    dictionary: Annotated[Files, option("FROM-TO=PATH", section=INPUT)] = None,
-    parallel: Annotated[Files, option("LANG=PATH", section=INPUT)] = None,
+    dictionary: Annotated[Files, option("FROM-TO=FILE", section=INPUT)] = None,
+    parallel: Annotated[Files, option("LANG=FILE", section=INPUT)] = None,
     resume: Annotated[bool, option(text="Resume the run in --out.")] = False,
     stop_after: Annotated[str | None, option("TIME", "Stop with a checkpoint after 9m or 2h; resume later.")] = None,
     draw: Annotated[Path | None, option("FILE", "Only draw the sharing plan as SVG, and stop.")] = None,

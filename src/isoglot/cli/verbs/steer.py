@@ -176,7 +176,7 @@ def translate(
     given: ParallelInput,
     model: ModelOption = EMBEDDED,
     alpha: Alphas = None,
-    layer: Annotated[int | None, option("L")] = None,
+    layer: Annotated[int | None, option("N")] = None,
     shifting: Shifting = Shifting(),  # noqa: B008 - frozen
     scoring: Scoring = Scoring(),  # noqa: B008 - frozen
     show: Annotated[int, option("N", "Sentences to print; --json and --out have all.", min=0)] = 10,
@@ -220,7 +220,7 @@ def translate(
 
     inputs = [*files_of(given.parallel, file), *config.dictionaries.paths]
     run.publish(work, "translations.json", inputs=inputs)
-    run.show(key(codes[1]))
+    run.say(key(codes[1]))
 
 
 @verb(

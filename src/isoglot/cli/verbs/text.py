@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Text = Annotated[
-    list[str], option("LANG=PATH", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
+    list[str], option("LANG=FILE", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
 ]
 Workers = Annotated[int, option("N", "Processes that share the work.", min=1, max=256)]
 SegmentOption = Annotated[
@@ -108,7 +108,7 @@ def switch(
     *,
     texts: RewrittenTexts,
     out: Out,
-    dictionary: Annotated[list[str], option("FROM-TO=PATH")],
+    dictionary: Annotated[list[str], option("FROM-TO=FILE")],
     segment: SegmentOption = "auto",
     settings: Settings = None,
     seed: Seed = 0,
@@ -143,7 +143,7 @@ def switch(
 def overlap(
     *,
     texts: RewrittenTexts,
-    test: Annotated[list[str], option("LANG=PATH")],
+    test: Annotated[list[str], option("LANG=FILE")],
     layout: Literal["auto", "plain", "parallel", "conllu", "tagged", "inference"] = "auto",
     columns: Annotated[str | None, option("CODES", "The languages of tables without a header: en,fr,de.")] = None,
     shortest: Annotated[int, option(min=1)] = 12,

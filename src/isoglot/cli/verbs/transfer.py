@@ -307,11 +307,6 @@ class Shifting:
     kind: ShiftKind = "mean"
     positions: Positions = "all"
 
-    def check(self) -> None:
-        """Refuse means and text to learn them from."""
-        unused = {"--text": self.text, "--learn-from": self.learn_from}
-        refuse_beside({} if self.means is None else unused, "--means", remedy="give one of --means and --text")
-
 
 @verb(app, "shift", example="transfer shift runs/nli --test de=de.tsv --alpha 0.5,1,2 --text en=a.txt --text de=b.txt")
 def shift(
@@ -345,7 +340,9 @@ def shift(
     how: dict[str, Any] = {"choose": choose, "alphas": alphas, "progress": run.progress}
     how["layers"] = None if shifting.layers is None else parse_layers(shifting.layers)
     how["options"] = ShiftOptions(kind=shifting.kind, positions=shifting.positions)
-    shifting.check()
+    if shifting.means is not None:
+        of_text = {"--text": shifting.text, "--learn-from": shifting.learn_from}
+        refuse_beside(of_text, "--means", remedy="give one of --means and --text")
     with opened_task(task):
         tuned = load_tuned(model, device=run.device)
         given = Examples(dev=dev, test=test).read(tuned.task)

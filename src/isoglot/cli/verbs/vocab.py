@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 shards = typer.Typer()
 Texts = Annotated[list[str], option("LANG=FILE", "Text of a language, a sentence a line. May be repeated.")]
-Dictionaries = Annotated[Files, option("L1-L2=FILE", "A dictionary in MUSE's layout. May be repeated.")]
+Dictionaries = Annotated[Files, option("FROM-TO=FILE", "A dictionary in MUSE's layout. May be repeated.")]
 VocabOption = Annotated[str, option("VOCAB", "A vocabulary's folder, or any tokenizer.")]
 Folders = Annotated[list[Path], argument("SHARDS", "Folders of shards.")]
 
@@ -46,7 +46,9 @@ class Learned:
     mode: Literal["joint", "union", "disjoint", "graded"] = "joint"
     size: Annotated[int, option(min=1, max=10_000_000)] = 32_000
     count: Literal["subwords", "merges"] = "subwords"
-    model: Annotated[Literal["bpe", "wordpiece", "unigram"], option(text="How pieces are learned and applied.")] = "bpe"
+    model: Annotated[
+        Literal["bpe", "wordpiece", "unigram"], option(text="How subwords are learned and applied.", name="--algorithm")
+    ] = "bpe"
     exponent: Annotated[float, option(text="Joint: text is sampled in proportion to share^this.", min=0, max=1)] = 0.7
     coverage: Annotated[float, option(min=0.5, max=1)] = 0.9995
     normalization: Literal["nfc", "nfkc", "none"] = "nfc"
@@ -118,7 +120,7 @@ def inspect(
     folder: Annotated[str | None, argument("VOCAB")] = None,
     vocab: Annotated[str | None, option("VOCAB", "The same, as other verbs take it.")] = None,
     encode: Annotated[str | None, option("TEXT", "Show how a text is cut.")] = None,
-    lang: Annotated[str | None, option("CODE", "The language of that text.")] = None,
+    lang: Annotated[str | None, option("LANG", "The language of that text.")] = None,
     output: Output,
 ) -> None:
     """Show what a vocabulary holds, which languages share how much of it, and how it cuts a text.
