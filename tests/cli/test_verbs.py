@@ -137,6 +137,17 @@ def test_verbs_are_listed_with_their_own_help_and_only_one_is_imported():
     assert run.stdout.splitlines()[-1] == "['isoglot.cli.verbs.doctor']"
 
 
+def test_an_option_with_a_new_name_works_under_the_old_one_with_a_warning(isoglot, tmp_path: Path):
+    (tmp_path / "en.txt").write_text("the cat sees a dog\n" * 20)
+    command = ("vocab", "train", "--text", f"en={tmp_path / 'en.txt'}", "--size", "60", "--json", "--quiet", "--out")
+    old = isoglot(*command, str(tmp_path / "old"), "--model", "wordpiece")
+    new = isoglot(*command, str(tmp_path / "new"), "--algorithm=wordpiece")
+    assert (old.code, new.code, new.err) == (0, 0, "")
+    assert old.out == new.out
+    assert old.err.count("\n") == 1
+    assert {"--model", "--algorithm"} <= set(re.findall(r"--\w+", old.err))
+
+
 def test_version(isoglot):
     assert isoglot("--version") == (0, f"isoglot {__version__}\n", "")
 

@@ -42,7 +42,7 @@ def demo(
     from isoglot.core.run import command_line
     from isoglot.languages import parallel
     from isoglot.report import demo as shown
-    from isoglot.report.languages import interlinear
+    from isoglot.report.terminal.languages import interlinear
     from isoglot.study.demo.real_languages import see_real_languages
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 

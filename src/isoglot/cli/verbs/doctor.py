@@ -17,7 +17,7 @@ def doctor(*, measure: Annotated[str | None, option("RECIPE")] = None, settings:
     """
     from isoglot.core.doctor import check_up
     from isoglot.model.load import embedded
-    from isoglot.report.listings import doctor_result
+    from isoglot.report.terminal.listings import doctor_result
 
     how: dict[str, Any] = {"out": run.out, "device": run.device, "seed": run.seed, "progress": run.progress}
     run.print(doctor_result(check_up(measure=measure, settings=settings or (), models=[embedded()], **how)))

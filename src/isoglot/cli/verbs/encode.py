@@ -50,7 +50,7 @@ def encode(
         dictionary: For --pool embeddings: only words of --lang that this has.
     """
     from isoglot.model import load_encoder
-    from isoglot.report.listings import encoded_result, word_vectors_result
+    from isoglot.report.terminal.listings import encoded_result, word_vectors_result
     from isoglot.represent.encode_file import encode_file
     from isoglot.retrieve.vector_files import write_embeddings
 

@@ -36,7 +36,7 @@ def export(
     """
     from isoglot.model.hf.export import export_to_hf
     from isoglot.model.load import load_native_encoder
-    from isoglot.report.listings import hf_result, packed_result
+    from isoglot.report.terminal.listings import hf_result, packed_result
     from isoglot.steer.language_files import pack_model
 
     other = "packed" if layout == "hf" else "hf"

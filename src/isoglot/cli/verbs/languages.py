@@ -28,7 +28,7 @@ Register = Annotated[
 @verb(app, "list", example="languages list --json")
 def list_languages(*, output: Output) -> None:
     """Show the built-in languages with their size and a sentence of each."""
-    from isoglot.report.languages import languages_result
+    from isoglot.report.terminal.languages import languages_result
 
     output.print(languages_result())
 
@@ -46,7 +46,7 @@ def sample(
     from itertools import islice
 
     from isoglot.languages import parallel
-    from isoglot.report.languages import meanings_result
+    from isoglot.report.terminal.languages import meanings_result
 
     chosen = None if register == "both" else register
     output.print(meanings_result(list(islice(parallel(langs.split(","), seed=seed, register=chosen), count))))

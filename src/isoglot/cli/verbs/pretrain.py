@@ -42,7 +42,7 @@ class NewLanguage:
         from isoglot.align.new_rows import add_aligned_language
         from isoglot.model.load import load_native_encoder
         from isoglot.pretrain.new_language import add_language_config
-        from isoglot.report.listings import added_result
+        from isoglot.report.terminal.listings import added_result
 
         model = required(self.model, "--model", "name the encoder to add the language to")
         code = str(self.add_language)
@@ -128,7 +128,7 @@ def pretrain(
     from isoglot.pretrain.distributed import one_report
     from isoglot.pretrain.schedule import parse_duration
     from isoglot.pretrain.train import Stop
-    from isoglot.report.listings import plan_drawing, recipes_result
+    from isoglot.report.terminal.listings import plan_drawing, recipes_result
 
     if list_recipes:
         output.print(recipes_result("pretrain"))
@@ -157,7 +157,7 @@ def pretrain(
 def _prepared(what: Recipe, text: TrainingText, dictionary: Files, parallel: Files) -> Callable[..., Rendering | None]:
     """What trains a new encoder, once it is given a folder; the result is that of the first process."""
     from isoglot.pretrain.train import pretrain as train
-    from isoglot.report.listings import pretrained_result
+    from isoglot.report.terminal.listings import pretrained_result
     from isoglot.text.formats.dictionary import read_dictionaries
 
     config = what.config()

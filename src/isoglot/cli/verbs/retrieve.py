@@ -151,7 +151,7 @@ class RetrievalRun(ModelRun):
         """Search, write what was found with a record of the run, and show it."""
         from isoglot.align.apply import change_by_maps
         from isoglot.core.devices import choose_device
-        from isoglot.report.retrieval_results import write_retrieval
+        from isoglot.report.terminal.retrieval_results import write_retrieval
 
         device = choose_device(self.device)
         with recorded(self.out, read, seed=self.seed, device=str(device)) as record:

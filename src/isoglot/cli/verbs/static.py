@@ -44,7 +44,7 @@ def train(
         window: Context window on each side [GloVe 10, others 5].
     """
     from isoglot.core.config import build_config
-    from isoglot.report.listings import static_result
+    from isoglot.report.terminal.listings import static_result
     from isoglot.static.train import KINDS, train_static
 
     given = {"seed": seed, "dimensions": dimensions, "epochs": epochs, "window": window}
@@ -73,7 +73,7 @@ def vectors(
 
     isoglot retrieve words --source A.vec --target B.vec takes two of them.
     """
-    from isoglot.report.listings import word_vectors_result
+    from isoglot.report.terminal.listings import word_vectors_result
     from isoglot.static.vectors_of_words import export_words
 
     output.print(word_vectors_result(export_words(model, out, words, lang, first=first, same_as=same_as)))

@@ -126,7 +126,7 @@ class Cluster:
 @verb(app, "list", example="study list")
 def list_(*, output: Output) -> None:
     """List the recipes, the scales, and the expected numbers that study verify --against can compare with."""
-    from isoglot.report.study_results import recipes_result
+    from isoglot.report.terminal.study_results import recipes_result
 
     output.print(recipes_result())
 
@@ -171,7 +171,7 @@ def run(
     Options:
         workers: Processes; default: one per GPU.
     """
-    from isoglot.report.study_results import finished_result
+    from isoglot.report.terminal.study_results import finished_result
     from isoglot.study.engines import ClusterOptions, check_engine, run_study
     from isoglot.study.study import Study
 
@@ -234,7 +234,7 @@ def verify(*, study: StudyArgument, against: Annotated[str | None, option("NAME|
         against: Also: what differs from these numbers beyond its interval? Those of isoglot study list, or a file of
             study expected.
     """
-    from isoglot.report.study_results import verified_result
+    from isoglot.report.terminal.study_results import verified_result
     from isoglot.study.study import Study
 
     output.print(verified_result(Study.open(study), against))
@@ -316,7 +316,7 @@ def report(
     the figures of a study, or of any other result that has a page, into its folder figures.
     """
     from isoglot.report.rendering import Style
-    from isoglot.report.study_results import write_report
+    from isoglot.report.terminal.study_results import write_report
 
     style = Style(width=drawing.width, font_size=drawing.font_size, titles=drawing.titles)
     how: dict[str, Any] = {"one_file": one_file, "figures": drawing.figures, "style": style, "facts": page_facts()}

@@ -219,7 +219,7 @@ def wikipedia(
         lang: Language of the text. Default: the dump's own.
         min_words: Skip articles with fewer words (characters in Chinese or Thai).
     """
-    from isoglot.report.listings import reports_table
+    from isoglot.report.terminal.listings import reports_table
     from isoglot.text.formats.wikipedia import extract_wikipedia
 
     refuse_overwriting([out], [dump])
@@ -246,7 +246,7 @@ class _Job:
 
     def run(self, work: Callable[..., Any]) -> None:
         """Call ``work(language, paths, target, ...)``, which returns a report, for each of them; show the reports."""
-        from isoglot.report.listings import reports_result
+        from isoglot.report.terminal.listings import reports_result
         from isoglot.text.stream import named_targets, rewrite_all
 
         files, output = parse_named(self.texts.text), self.output

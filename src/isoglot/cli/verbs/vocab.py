@@ -90,7 +90,7 @@ def train(
             segment is known to be segmented.
     """
     from isoglot.core.artifact import is_stored
-    from isoglot.report.vocabulary import vocabulary_result
+    from isoglot.report.terminal.vocabulary import vocabulary_result
     from isoglot.vocab.sharing import parse_grading
     from isoglot.vocab.train import VocabularyConfig, parse_segmentation, train_vocabulary
     from isoglot.vocab.vocabulary import INDEX
@@ -129,7 +129,7 @@ def inspect(
         folder: A vocabulary's folder, an encoder's, isoglot-mini, or any tokenizer: a file or a hub name.
     """
     from isoglot.model.load import open_vocabulary
-    from isoglot.report.vocabulary import vocabulary_result
+    from isoglot.report.terminal.vocabulary import vocabulary_result
 
     if (folder is None) == (vocab is None):
         problem = "no vocabulary is named" if folder is None else "VOCAB and --vocab are both given"
@@ -172,7 +172,7 @@ def build(
     With one language the shards go to the folder itself, with several to a folder in it for each.
     """
     from isoglot.model.load import open_vocabulary
-    from isoglot.report.vocabulary import shards_table
+    from isoglot.report.terminal.vocabulary import shards_table
     from isoglot.vocab import build_shards
 
     texts = parse_named(text)
@@ -212,7 +212,7 @@ def check(
 @verb(shards, "stats", example="shards stats shards/en shards/fr")
 def stats(*, folders: Folders, output: Output) -> None:
     """Count what the shards hold: documents, sentences, tokens, types, windows."""
-    from isoglot.report.vocabulary import shards_table
+    from isoglot.report.terminal.vocabulary import shards_table
     from isoglot.vocab import Shards
 
     opened = [Shards.open(folder, check="sizes") for folder in folders]
@@ -239,7 +239,7 @@ def anchors(
     Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
     """
     from isoglot.model.load import open_vocabulary
-    from isoglot.report.vocabulary import anchors_result
+    from isoglot.report.terminal.vocabulary import anchors_result
     from isoglot.vocab.anchors import anchor_report, count_shards, count_tokens
 
     refuse_beside({"--text": shards and text}, "--shards", remedy="count in the one or in the other")
