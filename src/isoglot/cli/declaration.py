@@ -117,7 +117,7 @@ def described(thing: object) -> tuple[str, dict[str, str]]:
     return about, {name.strip(): text for name, text in said}
 
 
-def _options_of(group: Any, default: Any, own: Mapping[str, str]) -> list[Parameter]:  # noqa: ANN401 - any dataclass
+def _options_of(group: Any, default: Any, own: dict[str, str]) -> list[Parameter]:  # noqa: ANN401 - any dataclass
     """Return the fields of a group as parameters in its section, with the verb's own words for them if it has any."""
     section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
     words = {name: text for kind in reversed(group.__mro__) for name, text in described(kind)[1].items()} | own

@@ -155,7 +155,8 @@ def rank(
     config = run.config(RankConfig, settings, layer=layer, method=method, center=center, over=over)
     sets = text.read(MOST) or text.builtin(load_encoder(models[0], device=run.device), seed=run.seed)
     loaded = ((name, load_encoder(name, device=run.device)) for name in models)
-    inputs, how = files_of(text.parallel), {"pool": pool, "config": config, "progress": run.progress}
+    how: dict[str, Any] = {"pool": pool, "config": config, "progress": run.progress}
+    inputs = files_of(text.parallel)
     run.publish(
         lambda _: ranking_result(rank_models(loaded, sets, **how)), "ranking.json", inputs=inputs, config=config
     )
