@@ -14,7 +14,7 @@ from isoglot.cli.output import Output
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from isoglot.pretrain.config import PretrainConfig
     from isoglot.report.results import Rendering
@@ -134,12 +134,18 @@ def pretrain(
         output.print(recipes_result("pretrain"))
         return
     add = new.add_language is not None
-    of_new_encoder = {"--shards": text.shards, "--vocab": text.vocab, "--plan": what.plan, "--draw": draw}
+    of_new_encoder: dict[str, object] = {
+        "--shards": text.shards,
+        "--vocab": text.vocab,
+        "--plan": what.plan,
+        "--draw": draw,
+    }
     of_new_encoder |= {"--dictionary": dictionary, "--parallel": parallel}
-    of_added = {"--model": new.model, "--text": new.texts, "--held-out": new.held_out}
+    of_added: dict[str, object] = {"--model": new.model, "--text": new.texts, "--held-out": new.held_out}
     with one_report():
-        unused = of_new_encoder if add else of_added
-        _refuse(unused, f"has no effect {'with' if add else 'without'} --add-language")
+        for name in (name for name, value in (of_new_encoder if add else of_added).items() if value):
+            problem = f"{name} has no effect {'with' if add else 'without'} --add-language"
+            raise ConfigError(problem, "leave one of them out", "conflicting-options")
         stop = Stop(None if stop_after is None else parse_duration(stop_after, "--stop-after"))
         if draw is not None:
             languages = list(one_each(text.shards, "--shards")) or ["en", "fr"]
@@ -169,9 +175,3 @@ def _prepared(what: Recipe, text: TrainingText, dictionary: Files, parallel: Fil
         return None if done.rank else pretrained_result(done)
 
     return learn
-
-
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    """Refuse options that were given and have no effect."""
-    for name in (name for name, value in options.items() if value):
-        raise ConfigError(f"{name} {why}", "leave one of them out", "conflicting-options")

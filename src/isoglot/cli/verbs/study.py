@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -323,4 +324,4 @@ def report(
     found = write_report(folders, out, **how)
     output.print(found)
     if open_:
-        typer.launch(Path(found.value["page"]).resolve().as_uri())
+        webbrowser.open(Path(found.value["page"]).resolve().as_uri())
