@@ -134,16 +134,12 @@ def pretrain(
         output.print(recipes_result("pretrain"))
         return
     add = new.add_language is not None
-    of_new_encoder: dict[str, object] = {
-        "--shards": text.shards,
-        "--vocab": text.vocab,
-        "--plan": what.plan,
-        "--draw": draw,
-    }
-    of_new_encoder |= {"--dictionary": dictionary, "--parallel": parallel}
+    of_new_encoder: dict[str, object] = {"--shards": text.shards, "--vocab": text.vocab, "--plan": what.plan}
+    of_new_encoder |= {"--draw": draw, "--dictionary": dictionary, "--parallel": parallel}
     of_added: dict[str, object] = {"--model": new.model, "--text": new.texts, "--held-out": new.held_out}
+    unused = of_new_encoder if add else of_added
     with one_report():
-        for name in (name for name, value in (of_new_encoder if add else of_added).items() if value):
+        for name in (name for name, value in unused.items() if value):
             problem = f"{name} has no effect {'with' if add else 'without'} --add-language"
             raise ConfigError(problem, "leave one of them out", "conflicting-options")
         stop = Stop(None if stop_after is None else parse_duration(stop_after, "--stop-after"))
