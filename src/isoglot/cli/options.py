@@ -66,10 +66,10 @@ def _limit_lines(megabytes: int) -> int:
 
 MAX_LINE = 50
 MaxLine = Annotated[int, option("MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)]
-SkipBad = Annotated[int, option("N", "Skip up to N malformed lines or sentences a language.", min=0)]
-Seed = Annotated[int, option(text="Same seed, same numbers.", section=RUN, min=0, max=LARGEST_SEED)]
+SkipBad = Annotated[int, option("N", "Skip up to N malformed lines or sentences per language.", min=0)]
+Seed = Annotated[int, option(text="Random seed: same seed, same numbers.", section=RUN, min=0, max=LARGEST_SEED)]
 Device = Annotated[str, option("NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", section=RUN)]
-OUT = "Folder for the results; made if missing."
+OUT = "Output folder; created if missing."
 _OUT = option("DIR", OUT, section=OUTPUT, callback=take_folder)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
@@ -94,7 +94,7 @@ ModelOption = Annotated[str, option("MODEL", MODEL, section=INPUT, callback=open
 Weights = Annotated[
     Literal["best", "last"],
     option(
-        text="Of a training run: those with the lowest dev perplexity, or the last.",
+        text="Weights of a training run: those with the lowest dev perplexity, or the last ones.",
         section=INPUT,
         callback=_remember_weights,
         is_eager=True,
@@ -160,7 +160,7 @@ Normalize = Annotated[
     Literal["none", "center", "unit", "unit-center-unit", "iterative"] | None,
     option(
         text=(
-            "What both spaces go through first; default: iterative, the paper's, and for self-learning "
+            "Normalization of both spaces before the map; default: iterative, the paper's, and for self-learning "
             "and maps without pairs unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
             f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME."
         )

@@ -62,10 +62,10 @@ Segment = Annotated[
         section=INPUT,
     ),
 ]
-AllowLeak = Annotated[bool, option(text="Score even on what was trained on.")]
+AllowLeak = Annotated[bool, option(text="Score even on pairs that were trained on.")]
 LinksFile = Annotated[
     Path | None,
-    option("FILE", "Which word is which, as 0-0 1-2 (Pharaoh), a line a pair. Default: aligned here.", section=INPUT),
+    option("FILE", "Word links such as 0-0 1-2 (Pharaoh), one line per pair. Default: aligned here.", section=INPUT),
 ]
 
 
@@ -179,7 +179,7 @@ class AlignerOptions:
     """How words are found and linked."""
 
     segment: Segment = None
-    aligner: Annotated[Path | None, option("PATH", "One that align links wrote. Default: it learns here.")] = None
+    aligner: Annotated[Path | None, option("PATH", "Word aligner of align links. Default: one is trained here.")] = None
 
     def given(self) -> dict[str, object]:
         """The options by name."""
@@ -198,10 +198,10 @@ class EncoderLinkOptions:
 
     Options:
         model: Link by its vectors. {MODEL}
-        layer: Whose vectors, with --model; auto, the default: the best one on gold links.
-        rule: A word's best, or all above a threshold, with --model. Default: auto.
-        center: Whether languages' means are removed, with --model. Default: auto.
-        dev_gold: Which word is which there, as 0-0 1-2 (Pharaoh; 1?2: possible).
+        layer: With --model: the layer; auto, the default: the best one on gold links.
+        rule: With --model: link the most similar word, or all above a threshold. Default: auto.
+        center: With --model: whether each language's mean is removed. Default: auto.
+        dev_gold: Word links of these, such as 0-0 1-2 (Pharaoh; 1?2: possible).
     """
 
     SECTION: ClassVar[str] = "Links by an encoder"
@@ -209,7 +209,7 @@ class EncoderLinkOptions:
     layer: Annotated[str | None, option("auto|N")] = None
     rule: Literal["auto", "argmax", "softmax"] | None = None
     center: Literal["auto", "mean", "none"] | None = None
-    dev_parallel: Annotated[Files, option("LANG=FILE", "Sentences to choose a layer on, with --model; twice.")] = None
+    dev_parallel: Annotated[Files, option("LANG=FILE", "With --model: sentences to choose a layer on; twice.")] = None
     dev_gold: Annotated[Path | None, option("FILE")] = None
     allow_leak: AllowLeak = False
 
@@ -280,7 +280,7 @@ def embeddings(
     Options:
         source: Encoder whose vectors are mapped. {MODEL} Or word vectors, a .vec.
         target: Encoder or word vectors that they are mapped to. Default: the source.
-        words_of: Only words of a language that this has, too: a .vec, or one word a line. Once for each language.
+        words_of: Only words of a language that this has, too: a .vec, or one word per line. Once for each language.
     """
     from isoglot.align import align_embeddings
     from isoglot.align.by_dictionary import open_vectors, vectors_origin, with_file_hashes
@@ -318,7 +318,7 @@ def types(
     layers: LayerList = "all",
     segment: Segment = None,
     case: Literal["keep", "lower"] = "lower",
-    contexts: Annotated[int | None, option(text="Sentences of a word at most. Default: all.", min=1)] = None,
+    contexts: Annotated[int | None, option(text="Maximum number of sentences per word. Default: all.", min=1)] = None,
     mapping: MapOptions,
     words: WordOptions,
     run: ModelRunTo,
@@ -328,7 +328,7 @@ def types(
     The map sees all words of both texts, and translations are looked for among all words of the target's.
 
     Options:
-        case: How words of the text are looked up; MUSE's are lower.
+        case: Case of the words of the text; MUSE's are lower.
     """
     from isoglot.align import align_types
     from isoglot.represent.sentences import SegmentedFile
@@ -461,7 +461,7 @@ def apply(
     vectors: Annotated[Path, option("PATH", "What isoglot encode wrote, or word vectors as .vec.")],
     out: VectorsOut,
     layer: Annotated[int | None, option(text="The layer to map. Default: the one the map is of.", min=0)] = None,
-    side: Annotated[Literal["source", "target"], option(text="Whose vectors they are.")] = "source",
+    side: Annotated[Literal["source", "target"], option(text="Side that the vectors belong to.")] = "source",
     into: Literal["common", "target"] = "common",
     output: Output,
 ) -> None:
@@ -571,15 +571,15 @@ def links(
     settings: Settings = None,
     run: ModelRunTo,
 ) -> None:
-    """Find which word translates which in bitext, and link the words of every pair.
+    """Align the words of every sentence pair of bitext.
 
     It is learned from the bitext itself or, with --model, read off the vectors of an encoder; the layer is then chosen
-    on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides with blanks between them, the
+    on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides separated by spaces, the
     aligner and metrics.json. What it writes is what align words and align dictionary read.
 
     Options:
-        gold: Links to score on (Pharaoh; 1?2: possible), a line a pair.
-        method: How the two directions are made one. Default: grow-diag-final-and, with a model intersection.
+        gold: Gold links to score on (Pharaoh; 1?2: possible), one line per pair.
+        method: How the two directions are combined. Default: grow-diag-final-and, with a model intersection.
     """
     from tempfile import TemporaryDirectory
 

@@ -102,7 +102,7 @@ def models(
     ceiling: Annotated[str | None, option("MODEL", callback=open_run)] = None,
     without_top: Annotated[int, option("K", "Also without the K top components; 0: not.", min=0)] = 1,
     rows: Annotated[int, option(min=4, max=10_000)] = 2000,
-    draws: Annotated[int, option(text="Random pairings of each null.", min=20, max=100_000)] = 200,
+    draws: Annotated[int, option(text="Random pairings of each null distribution.", min=20, max=100_000)] = 200,
     pool: SentencePool = "mean",
     run: ModelRun,
 ) -> None:

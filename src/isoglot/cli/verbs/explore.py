@@ -18,7 +18,7 @@ from isoglot.cli.run_files import PAGE, publish, take_folder
 def explore(
     *,
     model: Annotated[Files, argument("MODEL...", show_default=False, callback=open_runs)] = None,
-    host: Annotated[str, option("ADDRESS", "Address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option(text="Port; 0 for any that is free.", min=0, max=65_535)] = 0,
     token: Annotated[str | None, option("TEXT")] = None,
     browser: Annotated[bool, option(text="Open the page in the browser.", name="--browser/--no-browser")] = True,

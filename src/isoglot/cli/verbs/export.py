@@ -15,9 +15,9 @@ from isoglot.core.errors import ConfigError
 def export(
     *,
     model: ModelArgument,
-    folder: Annotated[Path, argument("DIR", "Where to write: a new or empty folder.")],
+    folder: Annotated[Path, argument("DIR", "Output folder: new or empty.")],
     layout: Annotated[Literal["hf", "packed"], option(name="--format")] = "hf",
-    lang: Annotated[str | None, option("LANG", "hf: whose view, where languages have private parts or ids.")] = None,
+    lang: Annotated[str | None, option("LANG", "hf: language to export, if there are private parts or ids.")] = None,
     means: Annotated[Path | None, option("DIR", "packed: means from isoglot steer fit, to go with it.")] = None,
     step: Annotated[float | None, option("NUMBER")] = None,
     weights: Weights = "best",

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Languages = Annotated[str, option("CODES", "Built-in languages, with commas between: en,fr,de,ru,zh.")]
+Languages = Annotated[str, option("CODES", "Built-in languages, separated by commas: en,fr,de,ru,zh.")]
 Register = Annotated[
-    Literal["both", "encyclopaedic", "conversational"], option(text="The register: third person, or I and you.")
+    Literal["both", "encyclopaedic", "conversational"],
+    option(text="Register: third person, or first and second person."),
 ]
 
 
@@ -36,7 +37,7 @@ def list_languages(*, output: Output) -> None:
 @verb(app, "sample", example="languages sample --seed 7")
 def sample(
     *,
-    count: Annotated[int, option(text="How many meanings.", min=1, max=10_000)] = 3,
+    count: Annotated[int, option(text="Number of meanings.", min=1, max=10_000)] = 3,
     langs: Languages = "en,fr,de,ru,zh",
     register: Register = "both",
     seed: Seed = 0,
@@ -57,7 +58,7 @@ def export(
     *,
     out: Out,
     langs: Languages = "en,fr,de,ru,zh",
-    sentences: Annotated[int, option(text="Sentences of running text a language.", min=1, max=10_000_000)] = 100_000,
+    sentences: Annotated[int, option(text="Sentences of running text per language.", min=1, max=10_000_000)] = 100_000,
     only: Annotated[Files, option("PART", "text, parallel, dictionary, treebank, ner or nli. May be repeated.")] = None,
     register: Register = "both",
     settings: Settings = None,

@@ -42,7 +42,7 @@ class VectorOptions:
 
     Options:
         source: Vectors instead of a model: .safetensors, .npy, .vec, or encode's folder.
-        mapping: What takes the source's vectors to the target's: a map, or one a layer.
+        mapping: Map from the source's vectors to the target's, or a folder with one per layer.
     """
 
     SECTION: ClassVar[str] = INPUT
@@ -78,7 +78,7 @@ class SearchOptions:
     method: Annotated[Files, option("NAME")] = None
     center: Annotated[Files, option("NAME")] = None
     neighborhood: Annotated[int, option("K", "Neighbors that csls and the margins average over.", min=1)] = 10
-    resamples: Annotated[int, option("N", "Bootstrap samples behind each 95 % interval.", min=1, max=1_000_000)] = 1000
+    resamples: Annotated[int, option("N", "Bootstrap samples of each 95 % interval.", min=1, max=1_000_000)] = 1000
 
     def config(self, **values: Any) -> RetrievalConfig:  # noqa: ANN401 - fields of the config
         """The config of a search."""
@@ -102,11 +102,11 @@ class LookupOptions:
     """
 
     SECTION: ClassVar[str] = "Words"
-    text: Annotated[Files, option("LANG=FILE", "Where the model meets the words. May be repeated.")] = None
+    text: Annotated[Files, option("LANG=FILE", "Text that the model sees the words in. May be repeated.")] = None
     words_as: Literal["contexts", "embeddings"] = "contexts"
     vocabulary: Annotated[int | None, option("N", min=1)] = None
     case: Literal["auto", "keep", "lower"] = "auto"
-    contexts: Annotated[int | None, option("N", "Sentences of a word that count at most.", min=1)] = None
+    contexts: Annotated[int | None, option("N", "Maximum number of sentences per word.", min=1)] = None
     rows: Annotated[int | None, option("N", "The first N lines or rows of each file.", min=1)] = None
 
     def lookup(self, layers: Literal["all"] | list[int]) -> WordLookup:
@@ -253,9 +253,9 @@ def words(
     --out gets metrics.json, metrics.csv, pairs.tsv and index.html.
 
     Options:
-        dictionary: Right pairs; for vectors one file alone. May be repeated.
+        dictionary: Correct translations; for files of vectors, one dictionary. May be repeated.
         model: {MODEL} Or static vectors. Several are scored on the words that each has. Default: isoglot-mini.
-        shards: What the model learned from, to find words it was given.
+        shards: Shards the model was trained on, to find words whose translations it was given.
         candidates: Answers come from the whole vocabulary (all words of a file, a text or a model), or only from the
             words of the dictionary.
     """

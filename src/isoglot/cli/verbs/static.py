@@ -20,7 +20,7 @@ app = typer.Typer()
 )
 def train(
     *,
-    method: Annotated[Literal["word2vec", "glove", "fasttext"], argument(text="The method.")],
+    method: Annotated[Literal["word2vec", "glove", "fasttext"], argument(text="Training method.")],
     text: TrainingText,
     out: Out,
     dimensions: Annotated[int | None, option(text="Dimensions of the vectors [768].", min=1, max=100_000)] = None,

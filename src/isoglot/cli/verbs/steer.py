@@ -50,7 +50,7 @@ Threshold = Annotated[
 ]
 Preset = Annotated[
     Literal["default", "paper"],
-    option(text="paper: defaults as in Liu et al. 2020, as far as it tells (docs/STEERING.md)."),
+    option(text="paper: defaults as in Liu et al. 2020, as far as it says (docs/STEERING.md)."),
 ]
 Alphas = Annotated[
     list[float] | None, option("NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated.")
@@ -82,8 +82,8 @@ class Scoring:
     Options:
         reads: A line is a sentence, or a tab-separated pair, read together. [default: preset]
         special: Whether [CLS] and [SEP] are decoded and may be predicted. [default: preset]
-        bleu_tokens: Tokens that BLEU-1 counts: sacrebleu's, those between blanks, the same without punctuation
-            (characters in languages without blanks), or the encoder's subwords. [default: preset]
+        bleu_tokens: Tokens that BLEU-1 counts: sacrebleu's, those between spaces, the same without punctuation
+            (characters in languages without spaces), or the encoder's subwords. [default: preset]
         dictionary: Word translations that switched tokens are judged by; or the word builtin. May be repeated.
     """
 
@@ -287,7 +287,7 @@ def erase(
     eraser: Literal["best", "mean-removal", "lir", "lsar", "inlp", "leace"] = "best",
     pivot: Annotated[str | None, option("LANG", "Language that shifts move the others to. Default: the first.")] = None,
     alpha: Alphas = None,
-    folds: Annotated[int, option("N", "Cross-validation folds.", min=2, max=1000)] = 5,
+    folds: Annotated[int, option("N", "Number of cross-validation folds.", min=2, max=1000)] = 5,
     run: ModelRun,
 ) -> None:
     """Remove language identity from sentence vectors by every eraser and by the shift, and compare what is left.

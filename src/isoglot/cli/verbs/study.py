@@ -62,7 +62,7 @@ class StudySize:
     SECTION: ClassVar[str] = "Size"
     pair: Annotated[Files, option("PAIR", "Languages, such as en-de. May be repeated.")] = None
     scale: Annotated[str | None, option("NAME", "nano, thumbnail, minutes, hour or paper.")] = None
-    seeds: Annotated[int | None, option(text="Encoders of each arm.", min=1, max=100)] = None
+    seeds: Annotated[int | None, option(text="Random seeds per arm.", min=1, max=100)] = None
     arm: Annotated[Files, option("NAME", "Run this arm alone. May be repeated.")] = None
     settings: Settings = None
 

@@ -26,10 +26,10 @@ app = typer.Typer()
 Text = Annotated[
     list[str], option("LANG=FILE", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
 ]
-Workers = Annotated[int, option("N", "Processes that share the work.", min=1, max=256)]
+Workers = Annotated[int, option("N", "Number of processes.", min=1, max=256)]
 SegmentOption = Annotated[
     Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"],
-    option(text="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
+    option(text="Word segmentation; auto: unicode, but jieba for Chinese and thai for Thai."),
 ]
 
 
@@ -47,7 +47,7 @@ class RewrittenTexts(Texts):
     """Text of one or more languages that is written anew, one file per language.
 
     Options:
-        compress: How the text that is written is compressed.
+        compress: Compression of the text that is written.
     """
 
     workers: Workers = 1
@@ -71,7 +71,7 @@ def clean(*, texts: RewrittenTexts, out: Out, settings: Settings = None, output:
 
 @verb(app, "declare", example="text declare --text en=wiki.en.txt.xz")
 def declare(*, text: Text, output: Output) -> None:
-    """Record of text from elsewhere that no dictionary went into it: no word was replaced by its translation.
+    """Declare that text from elsewhere is not code-switched: no word was replaced by its translation.
 
     The record is FILE.provenance.json, beside the text. Text that isoglot writes has one already. A text without a
     record is of unknown provenance, and every score of words of what is trained on it says so.
@@ -84,7 +84,7 @@ def declare(*, text: Text, output: Output) -> None:
 
 @verb(app, "sentences", example="text sentences --text de=de.txt --out sentences/")
 def sentences(*, texts: RewrittenTexts, out: Out, output: Output) -> None:
-    """Write one sentence a line; documents stay apart."""
+    """Write one sentence per line, with a blank line between documents."""
     from isoglot.text.cleaning.sentence_splitter import LineSplitter
     from isoglot.text.stream import rewrite
 
@@ -94,7 +94,7 @@ def sentences(*, texts: RewrittenTexts, out: Out, output: Output) -> None:
 
 @verb(app, "segment", example="text segment --text zh=zh.txt --segment jieba --out words/")
 def segment(*, texts: RewrittenTexts, out: Out, segment: SegmentOption = "auto", output: Output) -> None:
-    """Write text with one blank between words and signs."""
+    """Write text with one space between words and punctuation marks."""
     from isoglot.text.cleaning.segmentation import LineSegmenter
     from isoglot.text.stream import rewrite
 
@@ -155,8 +155,8 @@ def overlap(
 
     Options:
         test: A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated.
-        layout: How the test sets are written; auto looks at their names and first lines.
-        shortest: Letters a test sentence must have; a Chinese character counts three.
+        layout: Format of the test sets; auto: by their names and first lines.
+        shortest: Minimum number of letters of a test sentence; a Chinese character counts as three.
     """
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
 
@@ -210,7 +210,7 @@ def wikipedia(
     workers: Workers = 1,
     output: Output,
 ) -> None:
-    """Write the articles of a Wikipedia dump as text: one sentence a line, a blank line between articles.
+    """Write the articles of a Wikipedia dump as text: one sentence per line, a blank line between articles.
 
     Templates, tables, footnotes, files, formulas and headings are removed; redirects, disambiguation pages and lists
     are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.

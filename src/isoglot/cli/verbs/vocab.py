@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 shards = typer.Typer()
-Texts = Annotated[list[str], option("LANG=FILE", "Text of a language, a sentence a line. May be repeated.")]
+Texts = Annotated[list[str], option("LANG=FILE", "Text of a language, one sentence per line. May be repeated.")]
 Dictionaries = Annotated[Files, option("FROM-TO=FILE", "A dictionary in MUSE's layout. May be repeated.")]
 VocabOption = Annotated[str, option("VOCAB", "A vocabulary's folder, or any tokenizer.")]
 Folders = Annotated[list[Path], argument("SHARDS", "Folders of shards.")]
@@ -39,8 +39,8 @@ class Learned:
             nothing is shared (disjoint), or chosen strings are (graded).
         size: Size: of the whole if joint, else of each language.
         count: What --size counts: all subwords, or BPE merges (the papers' 80k codes).
-        coverage: Share of the text whose characters get a piece each.
-        normalization: The Unicode form text is brought to.
+        coverage: Share of the text whose characters get a subword each.
+        normalization: Unicode normalization form of the text.
     """
 
     mode: Literal["joint", "union", "disjoint", "graded"] = "joint"
@@ -119,11 +119,11 @@ def inspect(
     *,
     folder: Annotated[str | None, argument("VOCAB")] = None,
     vocab: Annotated[str | None, option("VOCAB", "The same, as other verbs take it.")] = None,
-    encode: Annotated[str | None, option("TEXT", "Show how a text is cut.")] = None,
+    encode: Annotated[str | None, option("TEXT", "Show how a text is split into subwords.")] = None,
     lang: Annotated[str | None, option("LANG", "The language of that text.")] = None,
     output: Output,
 ) -> None:
-    """Show what a vocabulary holds, which languages share how much of it, and how it cuts a text.
+    """Show what a vocabulary holds, which languages share how much of it, and how it splits a text.
 
     Options:
         folder: A vocabulary's folder, an encoder's, isoglot-mini, or any tokenizer: a file or a hub name.
@@ -145,7 +145,7 @@ class Built:
     """Settings of :func:`isoglot.vocab.build_shards`.
 
     Options:
-        workers: Processes that share the work. Default: by size.
+        workers: Number of processes. Default: by size.
     """
 
     window: Annotated[int, option(text="Ids in a window, unless training asks otherwise.", min=1)] = 256
@@ -163,11 +163,11 @@ def build(
     vocab: VocabOption,
     out: Out,
     built: Built,
-    restart: Annotated[bool, option(text="Begin anew, whatever is in the folder.")] = False,
+    restart: Annotated[bool, option(text="Start over, whatever is in the folder.")] = False,
     max_line: MaxLine = MAX_LINE,
     output: Output,
 ) -> None:
-    """Encode text and write it as shards; a build that was cut short goes on where it was.
+    """Encode text and write it as shards; an interrupted build resumes.
 
     With one language the shards go to the folder itself, with several to a folder in it for each.
     """
@@ -195,7 +195,7 @@ def check(
     vocab: Annotated[str | None, option("VOCAB", "Also: were they made with this vocabulary?")] = None,
     output: Output,
 ) -> None:
-    """Verify that every file of the shards is what was written."""
+    """Verify that no file of the shards has changed."""
     from isoglot.model.load import open_vocabulary
     from isoglot.vocab import Shards
 
@@ -226,11 +226,11 @@ def stats(*, folders: Folders, output: Output) -> None:
 def anchors(
     *,
     vocab: VocabOption,
-    shards: Annotated[Files, option("LANG=DIR", "Shards to count in, which is quick. May be repeated.")] = None,
-    text: Annotated[Files, option("LANG=FILE", "Text to count in instead. May be repeated.")] = None,
+    shards: Annotated[Files, option("LANG=DIR", "Shards to count tokens in, which is fast. May be repeated.")] = None,
+    text: Annotated[Files, option("LANG=FILE", "Text to count tokens in, instead of shards. May be repeated.")] = None,
     dictionary: Dictionaries = None,
     at_least: Annotated[int, option(text="Occurrences in each language that make an id an anchor.", min=1)] = 1,
-    top: Annotated[int, option(text="How many examples to name.", min=0, max=1000)] = 20,
+    top: Annotated[int, option(text="Number of examples to show.", min=0, max=1000)] = 20,
     out: OptionalOut = None,
     output: Output,
 ) -> None:
