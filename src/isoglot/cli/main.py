@@ -162,9 +162,9 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
 
 def _with_new_names(arguments: Sequence[str]) -> list[str]:
     """Replace old spellings of options, with a warning for each."""
-    renamed, found = _RENAMED.get(" ".join(arguments[:2]), {}), []
+    renamed, found = _RENAMED.get(" ".join(map(str, arguments[:2])), {}), []
     for word in arguments:
-        name, equals, value = word.partition("=")
+        name, equals, value = str(word).partition("=")
         if name in renamed:
             sys.stderr.write(f"isoglot: {name} is deprecated; write {renamed[name]}\n")
         found.append(f"{renamed.get(name, name)}{equals}{value}")
