@@ -26,7 +26,10 @@ TARGET = 1.5
 """GB."""
 TRAIN = "vocab train --size 32000 --text {text} --out {folder}/"
 COMMANDS = {
-    **{f"vocab train --model {model}": f"{TRAIN}{model} --model {model}" for model in ("bpe", "wordpiece", "unigram")},
+    **{
+        f"vocab train --algorithm {name}": f"{TRAIN}{name} --algorithm {name}"
+        for name in ("bpe", "wordpiece", "unigram")
+    },
     "shards build": "shards build --text {text} --vocab {folder}/bpe --out {folder}/shards",
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isoglot import align
-from isoglot.cli.verbs.align import MAP_OPTIONS, STEP_OPTIONS
+from isoglot.align.maps.option_defaults import MAP_OPTIONS, STEP_OPTIONS
 from isoglot.core.files import read_json
 from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 

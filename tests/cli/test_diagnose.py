@@ -16,8 +16,8 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertModel
 
-from isoglot.cli.verbs.diagnose import _commands
 from isoglot.core.files import read_json
+from isoglot.diagnose.commands import commands_of
 from isoglot.diagnose.findings import FEWEST_TO_TRAIN, Action, Remedy
 from isoglot.languages import parallel
 from isoglot.model import Encoder, encoder_config, load_encoder, save_encoder
@@ -228,7 +228,7 @@ def test_the_command_of_every_action_works_when_pasted(isoglot, folder: Path, tm
     monkeypatch.chdir(tmp_path)
     given = [f"{code}={code} text.txt" for code in ("en", "fr")]
     model = str(folder / "imported")
-    command = _commands(load_encoder(model, device="cpu"), model, given, None, 60, None)
+    command = commands_of(load_encoder(model, device="cpu"), model, given, None, 60, None)
     small = "language.subwords=200 batch.size=2 evaluation.sequences=2 log.peak=off"
     quick = {"fix": "resamples=20 copies=10", "diagnose": "resamples=50 draws=20", "pretrain": small}
     values: dict[str, int | str] = {"csls": 1, "more": 70, "add-language": "fr"}
@@ -245,11 +245,11 @@ def test_the_command_of_every_action_works_when_pasted(isoglot, folder: Path, tm
 def test_commands_that_cannot_work_are_not_given(folder: Path):
     given = ["en=a.txt", f"sw={folder}/b.txt"]
     imported = load_encoder(str(folder / "imported"), device="cpu")
-    assert _commands(imported, "imported", given, None, None, None)(Action("add-language", "sw")) is None  # few lines
-    assert _commands(imported, "imported", given, None, None, None, has_more=False)(Action("more", 2000)) is None
+    assert commands_of(imported, "imported", given, None, None, None)(Action("add-language", "sw")) is None  # few lines
+    assert commands_of(imported, "imported", given, None, None, None, has_more=False)(Action("more", 2000)) is None
     ours = load_encoder(str(folder / "ours"), device="cpu")
-    assert _commands(ours, "ours", given, None, None, None)(Action("add-language", "en")) is None  # it has English
-    assert _commands(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text
+    assert commands_of(ours, "ours", given, None, None, None)(Action("add-language", "en")) is None  # it has English
+    assert commands_of(ours, "ours", ["table.tsv"], None, None, None)(Action("add-language", "sw")) is None  # no text
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_commands_that_cannot_work_are_not_given(folder: Path):
 def test_a_fix_is_deployed_as_it_was_measured(folder: Path, pool: Any, words: list[str]):
     given, other = ["en=a.txt", "fr=b.txt"], ["en=c.txt", "fr=d.txt"]
     imported = load_encoder(str(folder / "imported"), device="cpu")
-    typed = shlex.split(str(_commands(imported, "m", given, None, None, pool, other)(Action("leace"))))
+    typed = shlex.split(str(commands_of(imported, "m", given, None, None, pool, other)(Action("leace"))))
     means = ["--means-from", "en=c.txt", "--means-from", "fr=d.txt"]
     assert typed[7:] == [*words, *means, "--set", "method=leace", "--out", "fixed"]  # no mean without special tokens
 

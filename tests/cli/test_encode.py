@@ -184,7 +184,7 @@ def test_what_cannot_be_done_is_one_line(encode, tmp_path: Path, folder: Path):
         (
             ("v.safetensors", "--layers", "last"),
             {},
-            "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
+            "--layers 'last' is not a list of numbers; write --layers all, or --layers 0,4,-1",
         ),
         (("v.vec",), {}, "a .vec holds one layer; choose one, such as --layers -1"),
         (

@@ -183,7 +183,7 @@ def test_the_recipes_are_listed(isoglot):
     [
         ([], "RECIPE is missing; name one, such as micro; isoglot pretrain --list shows all"),
         (["micr"], "there is no recipe 'micr'; did you mean 'micro'? (or give the path of a .toml file)"),
-        (["micro"], "--shards is missing; name a file for each language: --shards en=file.txt"),
+        (["micro"], "--shards is missing; name a folder for each language: --shards en=shards/en"),
         (["micro", "--budget", "9"], "'9' is not a budget; write 8m, 90s, 2h, 2000steps or 400Mtokens"),
         (["micro", "--stop-after", "soon"], "--stop-after soon: not a time; write 90s, 9m or 2h"),
         (

@@ -85,7 +85,7 @@ def test_sentences_that_cannot_be_compared_are_one_line(sentences, retrieve_fold
         ((*ALIGNED, "--center", "median"), "unknown center 'median'; did you mean 'mean'?"),
         (
             (*ALIGNED, "--layers", "last"),
-            "--layers 'last' is no list of numbers; write --layers all, or --layers 0,4,-1",
+            "--layers 'last' is not a list of numbers; write --layers all, or --layers 0,4,-1",
         ),
         (
             ("model", "--source", "x.npy", "--target", "x.npy"),

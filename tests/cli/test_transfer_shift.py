@@ -128,9 +128,9 @@ def test_means_of_the_encoder_before(isoglot, runs: Path, tmp_path: Path):
             "languages are chosen from built-in examples, and test examples are given",
         ),
         (["--dev", "de={}"], "there are no test examples; give them too"),
-        (["--means", "nowhere", "--learn-from", "9"], "--means and text to learn them from"),
+        (["--means", "nowhere", "--learn-from", "9"], "--learn-from and --means exclude each other"),
         (["--langs", "en"], "there is no language to shift"),
-        (["--layers", "top"], "--layers 'top' is no list of numbers"),
+        (["--layers", "top"], "--layers 'top' is not a list of numbers"),
         # Before means are asked for: they would be learned first.
         (
             ["--test", "de={}", "--alpha", "dev"],

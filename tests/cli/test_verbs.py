@@ -17,10 +17,10 @@ import typer
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli import options
+from isoglot.cli import declaration
+from isoglot.cli.declaration import MODEL
 from isoglot.cli.main import EXAMPLES, app, make_readable
 from isoglot.cli.main import VERBS as ALL
-from isoglot.cli.options import MODEL
 from isoglot.cli.output import Output
 from isoglot.cli.verbs.steer import EXAMPLE
 from isoglot.core.files import read_json
@@ -137,6 +137,17 @@ def test_verbs_are_listed_with_their_own_help_and_only_one_is_imported():
     assert run.stdout.splitlines()[-1] == "['isoglot.cli.verbs.doctor']"
 
 
+def test_an_option_with_a_new_name_works_under_the_old_one_with_a_warning(isoglot, tmp_path: Path):
+    (tmp_path / "en.txt").write_text("the cat sees a dog\n" * 20)
+    command = ("vocab", "train", "--text", f"en={tmp_path / 'en.txt'}", "--size", "60", "--json", "--quiet", "--out")
+    old = isoglot(*command, str(tmp_path / "old"), "--model", "wordpiece")
+    new = isoglot(*command, str(tmp_path / "new"), "--algorithm=wordpiece")
+    assert (old.code, new.code, new.err) == (0, 0, "")
+    assert old.out == new.out
+    assert old.err.count("\n") == 1
+    assert {"--model", "--algorithm"} <= set(re.findall(r"--\w+", old.err))
+
+
 def test_version(isoglot):
     assert isoglot("--version") == (0, f"isoglot {__version__}\n", "")
 
@@ -221,7 +232,7 @@ def test_a_group_of_options_is_an_argument_of_the_verb_and_a_section_of_its_help
     find.__annotations__ |= {"search": Search}  # a class of this function
     found = typer.Typer()
     found.callback()(lambda: None)
-    options.verb(found, "find", example="find X")(find)
+    declaration.verb(found, "find", example="find X")(find)
     command: Any = get_command(found)
     command(args=["find", "X", "--neighbors", "3", "--json"], standalone_mode=False)
     assert called == [("X", Search(neighbors=3, metric="cosine"), Output(json=True))]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,7 @@ from isoglot.align.maps.estimator import PairMap, load_map
 from isoglot.align.maps.steps import IterativeNormalization, Steps, UnitLength
 from isoglot.core.errors import ConfigError, InputError, check_name, shown
 from isoglot.represent import Representations
+from isoglot.retrieve.sentences import unchanged
 from isoglot.text.formats.word_vectors import is_vec, read_vectors, write_vectors
 from isoglot.text.provenance import Provenance, merged, provenance_of
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from isoglot.model.protocol import Batch
     from isoglot.retrieve.layer_scores import VectorSet
+    from isoglot.retrieve.sentences import Change
 
 
 Into = Literal["common", "target"]
@@ -58,6 +61,16 @@ def maps_provenance(maps: Iterable[PairMap], name: str = "map") -> Provenance:
         CorruptFileError: The record in a map is invalid.
     """
     return merged(Provenance.from_packed(each.given_, name) for each in maps if hasattr(each, "given_"))
+
+
+def change_by_maps(path: str | Path | None) -> Change:
+    """What maps in a file or folder do to the two sides of a retrieval; nothing without maps."""
+    return unchanged if path is None else partial(map_sides, read_maps(path))
+
+
+def provenance_of_maps(path: str | Path | None) -> Provenance:
+    """The same for maps in a file or folder; nothing without maps."""
+    return Provenance() if path is None else maps_provenance(read_maps(path).values(), Path(path).name)
 
 
 def _files(path: Path) -> dict[int | None, Path]:

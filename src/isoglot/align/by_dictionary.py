@@ -10,23 +10,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoglot.align.alignment import ENCODERS
 from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs
 from isoglot.align.maps.config import AlignConfig
 from isoglot.core.errors import InputError
+from isoglot.core.files import file_hash
 from isoglot.core.progress import SILENT, Progress
+from isoglot.model import load_encoder
 from isoglot.represent import embedding_rows, frequent_words, word_types
 from isoglot.represent.encoder_hash import encoder_hash
 from isoglot.retrieve.dictionaries import match_dictionary
 from isoglot.retrieve.leaks import LeakCheck, in_case_of, refuse_leak, training_provenance, without_known
 from isoglot.retrieve.metrics import spelled_alike
+from isoglot.retrieve.vector_files import vectors_provenance
 from isoglot.retrieve.words import MOST_ROWS, MOST_WORDS
 from isoglot.text.formats.dictionary import Entry
-from isoglot.text.formats.word_vectors import Vectors
-from isoglot.text.provenance import Provenance, use_entries
+from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors
+from isoglot.text.provenance import Provenance, merged, use_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -79,7 +84,7 @@ def align_embeddings(
 
     >>> import numpy as np
     >>> from isoglot.text.formats.dictionary import Entry
-    >>> from isoglot.text.formats.word_vectors import Vectors
+    >>> from isoglot.text.formats.word_vectors import Vectors, is_vec, read_vectors
     >>> rows, words = np.random.default_rng(0).normal(size=(50, 8)), [f"w{number}" for number in range(50)]
     >>> source, target = Vectors(words, rows), Vectors(words, rows[:, ::-1].copy())
     >>> found = align_embeddings(source, target, [Entry(word, word) for word in words], languages=("en", "de"))
@@ -398,3 +403,29 @@ class WordSplit:
             problem = error.problem.replace("the dictionary", f"the {name}")
             raise InputError(problem, error.remedy, code=error.code) from None
         return gold, asdict(coverage)
+
+
+def open_vectors(name: str, device: str = "auto") -> EncoderLike | Vectors:
+    """Open word vectors (a ``.vec``, possibly compressed), or else an encoder.
+
+    Args:
+        name: The file; or the folder or name of an encoder.
+        device: Where an encoder computes.
+
+    Raises:
+        ConfigError: There is no such encoder.
+        InputError: A line of the file is malformed.
+        StorageError: A file cannot be read.
+    """
+    return read_vectors(Path(name).expanduser()) if is_vec(name) else load_encoder(name, device=device)
+
+
+def vectors_origin(names: Iterable[str]) -> Provenance:
+    """Provenance of the files of word vectors among the names of sources."""
+    return merged(vectors_provenance(Path(name).expanduser()) for name in names if is_vec(name))
+
+
+def with_file_hashes(found: Alignment, names: Iterable[str]) -> Alignment:
+    """Copy of an alignment with the SHA-256 of the files of word vectors in place of the encoders'."""
+    known = zip(names, found.facts[ENCODERS], strict=True)
+    return found.between([file_hash(Path(name).expanduser()) if is_vec(name) else was for name, was in known])

@@ -15,19 +15,23 @@ Shapes: ``V`` vocabulary, ``O`` old rows, ``A`` known subwords with a static vec
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoglot.align.maps.closed_form import Ridge
 from isoglot.core.progress import SILENT, Progress
-from isoglot.pretrain.new_language import mean_rows
+from isoglot.pretrain.new_language import add_language, mean_rows
 from isoglot.static.config import GloveConfig
 from isoglot.static.train import train_static
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from isoglot.model import Encoder
+    from isoglot.pretrain.new_language import Added, AddLanguageConfig
     from isoglot.vocab import Shards, Vocabulary
 
 LEAST_ANCHORS = 20
@@ -130,3 +134,27 @@ def aligned_rows(
     learned = train_static(config, {shards.language: shards}, vocabulary, folder, resume=True, progress=progress)
     assert learned is not None  # noqa: S101 - no stop_after is given
     return AlignedRows(learned.table.weight, learned.table.known, seed, noise)
+
+
+def add_aligned_language(
+    config: AddLanguageConfig,
+    encoder: Encoder,
+    texts: Mapping[str, Sequence[Path]],
+    out: Path,
+    *,
+    progress: Progress = SILENT,
+    **options: Any,  # noqa: ANN401 - those of add_language
+) -> Added:
+    """Add a language to an encoder, its new rows as the config says: from aligned static vectors, or the mean row.
+
+    Args:
+        config: All settings.
+        encoder: The encoder.
+        texts: Files of the new language, and of others that are trained too.
+        out: The folder of the run.
+        progress: Progress reporter.
+        **options: Further options of :func:`isoglot.pretrain.new_language.add_language`.
+    """
+    rows = partial(aligned_rows, seed=config.seed, noise=config.language.noise, progress=progress)
+    own = rows if config.language.rows == "aligned" else None
+    return add_language(config, encoder, texts, out, rows=own, progress=progress, **options)

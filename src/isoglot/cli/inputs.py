@@ -1,106 +1,111 @@
-"""Options that name input.
+"""What options name: languages, files of a language or of a pair of languages, parallel sentences and bitext.
 
-``--langs``: which languages of a table, a folder of test sets, or the built-in sentences.
-
-Options that name a file for each language: ``--text en=a.txt --text en=b.txt --text fr=c.txt``.
-
-Options that name a file for a pair of languages: ``--dictionary en-fr=a.txt --dictionary en-zh-Hant=b.txt``.
-
-The option ``--parallel``: a file for each language, one table, or a folder of Tatoeba's test sets.
-
-Options that name bitext: a file for each of two languages, or one table that has both.
-
-The option ``--map``: maps from one space to another, for what has two sides in one or more layers.
-
-The options ``--means-from`` and ``--csls-from``: where a search takes language means and neighborhoods.
+What cannot be understood, does not exist or does not go together is a :class:`ConfigError` with the option's name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
-import typer
-
+from isoglot.cli.declaration import option
 from isoglot.core.errors import ConfigError, nearest_name, shown
 from isoglot.core.language_codes import language_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Mapping
 
-    from isoglot.core.progress import Progress
     from isoglot.diagnose.repair.own_task import OwnTask
     from isoglot.model import EncoderLike
-    from isoglot.represent.extraction import Pool
-    from isoglot.retrieve.estimates import Estimates, From, OtherText
-    from isoglot.retrieve.layer_scores import VectorSet
     from isoglot.retrieve.parallel_sets import ParallelSet
-    from isoglot.retrieve.sentences import Layers
-    from isoglot.text.provenance import Provenance
+    from isoglot.steer.estimate_sources import EstimateSource
     from isoglot.vocab import Shards, Vocabulary
 
+Files = list[str] | None
+"""Values of an option that may be repeated."""
+V = TypeVar("V")
 
-def option(name: str, metavar: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
-    """An option: its name, what it takes, its help, and anything else :func:`typer.Option` takes."""
-    return typer.Option(name, metavar=metavar, help=text, **more)
+
+# --- checks ---
 
 
-Langs = Annotated[
-    str | None, option("--langs", "CODES", "Which languages of a table, a folder or the built-in sentences: en,de.")
-]
+def required(value: V | None, name: str, remedy: str) -> V:
+    """Return the value of an option that has to be given here."""
+    if value is None:
+        raise ConfigError(f"{name} is missing", remedy, "missing-option")
+    return value
+
+
+def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
+    """Refuse options, by name, that would have no effect beside another; those with a false value were not given."""
+    for name, value in options.items():
+        if value:
+            raise ConfigError(f"{name} and {beside} exclude each other", remedy, "conflicting-options")
+
+
+def refuse_without(options: Mapping[str, object], missing: str, *, remedy: str) -> None:
+    """Refuse options that have no effect without another, likewise."""
+    for name, value in options.items():
+        if value:
+            raise ConfigError(f"{name} without {missing}", remedy, "missing-option")
+
+
+# --- languages and layers ---
+
+Langs = Annotated[str | None, option("CODES", "Which languages of a table, a folder or the built-in sentences: en,de.")]
+LayerList = Annotated[str, option("LIST", "all, or numbers such as 0,4,-1; 0 is the embeddings.")]
 
 
 def parse_langs(text: str | None) -> list[str]:
-    """The languages that ``--langs`` names, each once.
+    """Return the languages that ``--langs`` names, each once.
 
     >>> parse_langs("eng, de"), parse_langs(None)
     (['en', 'de'], [])
-
-    Raises:
-        ConfigError: One is no language code.
     """
     return list(dict.fromkeys(language_code(code.strip()) for code in text.split(","))) if text else []
 
 
 def two_langs(text: str) -> tuple[str, str]:
-    """The two languages of ``en,fr``.
+    """Return the two languages of ``en,fr``.
 
     >>> two_langs("en,eng")
     Traceback (most recent call last):
     isoglot.core.errors.ConfigError: --langs 'en,eng' is en twice; name two languages: --langs en,fr
-
-    Raises:
-        ConfigError: There are no two, or they are the same.
     """
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2:
-        raise ConfigError(
-            f"--langs {shown(text)} is not two languages", "write them as --langs en,fr", "malformed-option"
-        )
-    first, second = language_code(codes[0]), language_code(codes[1])
+        problem, remedy = f"--langs {shown(text)} is not two languages", "write them as --langs en,fr"
+        raise ConfigError(problem, remedy, "malformed-option")
+    first, second = map(language_code, codes)
     if first == second:
         raise ConfigError(f"--langs {shown(text)} is {first} twice", "name two languages: --langs en,fr", "duplicate")
     return first, second
 
 
+def parse_layers(text: str) -> Literal["all"] | list[int]:
+    """Return the layers that ``--layers`` names."""
+    try:
+        return "all" if text == "all" else [int(part) for part in text.split(",")]
+    except ValueError:
+        problem, remedy = f"--layers {shown(text)} is not a list of numbers", "write --layers all, or --layers 0,4,-1"
+        raise ConfigError(problem, remedy, "malformed-option") from None
+
+
+# --- files by language ---
+
+
+def is_path(value: str) -> bool:
+    """Whether a path stands alone, without a language before it; it may contain ``=`` if it exists."""
+    return "=" not in value or Path(value).expanduser().exists()
+
+
 def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Path]]:
-    """The files or folders of each language, in the order given; a language may have several.
+    """Return the files or folders of each language, in the order given; a language may have several.
 
-    Languages are made canonical, so that ``deu=`` and ``de=`` add to the same list. A path may have ``=`` in it: the
-    first one counts.
-
-    Args:
-        values: What the user typed, one ``language=path`` each.
-        option: The option, for error messages.
-
-    Raises:
-        ConfigError: There is nothing, no ``=``, no such language or file, or the same file twice for a language.
+    Languages are made canonical, so that ``deu=`` and ``de=`` add to the same list. A path may contain ``=``.
     """
-    if not values:
-        remedy = f"name a file for each language: {option} en=file.txt"
-        raise ConfigError(f"{option} is missing", remedy, "missing-option")
+    required(values or None, option, f"name a file for each language: {option} en=file.txt")
     named: dict[str, list[Path]] = {}
     for value in values:
         language, name = _split(value, option, "language=path", "en=file.txt")
@@ -116,8 +121,71 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
     return named
 
 
+def one_each(values: Files, option: str) -> dict[str, Path]:
+    """Return the file of each language; none if the option was not given."""
+    files = parse_named(values, option) if values else {}
+    for code, paths in files.items():
+        if len(paths) > 1:
+            problem = f"{option} {code}={paths[1]}: {code} has a file already"
+            raise ConfigError(problem, "join them into one", "duplicate")
+    return {code: paths[0] for code, paths in files.items()}
+
+
+def parse_pairs(values: Files, option: str = "--dictionary") -> dict[tuple[str, str], list[Path]]:
+    """Return the files of each pair of languages, in the order given; a pair may have several.
+
+    A code may contain hyphens: the pair is split at the first one that leaves a language on each side, or at a colon:
+    ``en-x-shift:en``.
+
+    >>> import os
+    >>> list(parse_pairs([f"eng-zh-Hant={os.devnull}"]))
+    [('en', 'zh-Hant')]
+    """
+    named: dict[tuple[str, str], list[Path]] = {}
+    for value in values or ():
+        pair, name = _split(value, option, "from-to=path", "en-fr=file.txt")
+        languages = _two_languages(pair)
+        if languages is None:
+            problem = f"{option} {shown(value)}: {shown(pair)} is not two languages"
+            raise ConfigError(problem, f"write them as {option} en-fr={name}", "malformed-option")
+        named.setdefault(languages, []).append(_existing(name, value, option))
+    return named
+
+
+def parse_tasks(values: Files, option: str = "--eval") -> list[OwnTask]:
+    """Read queries with relevant documents: ``PATH``, or ``FROM-TO=PATH`` with the languages of both."""
+    from isoglot.diagnose.repair.own_task import OwnTask
+    from isoglot.text.formats.judged import read_judged
+
+    tasks = []
+    for value in values or ():
+        if is_path(value):
+            tasks.append(OwnTask(read_judged(_existing(value, value, option))))
+        else:
+            tasks += [OwnTask(read_judged(path), pair) for pair, (path,) in parse_pairs([value], option).items()]
+    return tasks
+
+
+def parse_models(values: list[str], option: str) -> dict[str, str]:
+    """Return the model of each language, from ``de=runs/de``."""
+    found: dict[str, str] = {}
+    for value in values:
+        name, where = _split(value, option, "language=model", "de=MODEL")
+        code = language_code(name)
+        if code in found:
+            raise ConfigError(f"{option} {shown(value)}: {name} has a model already", "name one for each", "duplicate")
+        found[code] = where.strip()
+    return found
+
+
+def files_of(*values: Files | Path | None) -> list[Path]:
+    """Return the files among paths and ``NAME=FILE`` options, for the record of a run."""
+    named = [each for value in values for each in (value if isinstance(value, list) else [value]) if each is not None]
+    paths = [Path(each if is_path(str(each)) else str(each).partition("=")[2]).expanduser() for each in named]
+    return [path for path in paths if path.is_file()]
+
+
 def _split(value: str, option: str, form: str, example: str) -> tuple[str, str]:
-    """What stands before and after the first ``=``."""
     name, equals, path = value.partition("=")
     if not equals or not name.strip() or not path.strip():
         problem, remedy = f"{option} {shown(value)} is not {form}", f"write it as {option} {example}"
@@ -126,122 +194,14 @@ def _split(value: str, option: str, form: str, example: str) -> tuple[str, str]:
 
 
 def _existing(name: str, value: str, option: str, remedy: str = "check the spelling of the path") -> Path:
-    """The path, which has to exist; a shell leaves the ~ in en=~/file.txt alone."""
-    path = Path(name).expanduser()
+    path = Path(name).expanduser()  # a shell does not expand the ~ in en=~/file.txt
     if not path.exists():
         raise ConfigError(f"{option} {shown(value)}: no such file", remedy, "missing-file")
     return path
 
 
-def one_each(named: list[str], option: str) -> dict[str, Path]:
-    """The file of each language.
-
-    Raises:
-        ConfigError: A language has two, and as for :func:`parse_named`.
-    """
-    files = parse_named(named, option)
-    for code, paths in files.items():
-        if len(paths) > 1:
-            raise ConfigError(
-                f"{option} {code}={paths[1]}: {code} has a file already", "join them into one", "duplicate"
-            )
-    return {code: paths[0] for code, paths in files.items()}
-
-
-@dataclass(frozen=True)
-class TrainingText:
-    """Options of verbs that train on shards: the shards of each language and the vocabulary they were built with."""
-
-    SECTION: ClassVar[str] = "Input"
-    shards: Annotated[
-        list[str] | None, option("--shards", "LANG=DIR", "Token shards of a language. May be repeated.")
-    ] = None
-    vocab: Annotated[str | None, option("--vocab", "VOCAB", "The vocabulary the shards were built with.")] = None
-
-    def open(self) -> tuple[dict[str, Shards], Vocabulary]:
-        """Open the shards and the vocabulary.
-
-        Raises:
-            ConfigError: There is no vocabulary, or a language has two folders.
-            StorageError: A folder cannot be read.
-        """
-        from isoglot.vocab import Shards
-
-        shards = {code: Shards.open(folder) for code, folder in one_each(self.shards or [], "--shards").items()}
-        if self.vocab is None:
-            remedy = "name the vocabulary the shards were built with"
-            raise ConfigError("--vocab is missing", remedy, "missing-option")
-        return shards, open_vocabulary(self.vocab)
-
-
-def open_vocabulary(name: str) -> Vocabulary:
-    """A vocabulary of ours by its folder, that of an encoder of ours (isoglot-mini among them), or any tokenizer."""
-    from isoglot.core.artifact import is_stored
-    from isoglot.model.folder import VOCABULARY
-    from isoglot.model.load import encoder_folder
-    from isoglot.vocab import Vocabulary
-    from isoglot.vocab.vocabulary import INDEX
-
-    folder = Path(name)
-    if not is_stored(folder / INDEX) and (encoder := encoder_folder(name)) is not None:
-        folder = encoder / VOCABULARY
-    return Vocabulary.load(folder) if is_stored(folder / INDEX) else Vocabulary.from_tokenizer(name)
-
-
-def is_path(value: str) -> bool:
-    """Whether a path stands alone, with no language before it; it may have ``=`` in it, if it is there."""
-    return "=" not in value or Path(value).expanduser().exists()
-
-
-def parse_pairs(values: list[str], option: str = "--dictionary") -> dict[tuple[str, str], list[Path]]:
-    """The files of each pair of languages, in the order given; a pair may have several.
-
-    A code may have hyphens of its own: the pair is cut at the first one that leaves a language on each side. A colon
-    cuts where it stands: ``en-x-shift:en``.
-
-    >>> import os
-    >>> list(parse_pairs([f"eng-zh-Hant={os.devnull}"]))
-    [('en', 'zh-Hant')]
-
-    Raises:
-        ConfigError: There is no ``=``, no two languages, or no such file.
-    """
-    named: dict[tuple[str, str], list[Path]] = {}
-    for value in values:
-        pair, name = _split(value, option, "from-to=path", "en-fr=file.txt")
-        languages = _two_languages(pair)
-        if languages is None:
-            problem = f"{option} {shown(value)}: {shown(pair)} is not two languages"
-            remedy = f"write them as {option} en-fr={name}"
-            raise ConfigError(problem, remedy, "malformed-option")
-        named.setdefault(languages, []).append(_existing(name, value, option))
-    return named
-
-
-def parse_tasks(values: list[str], option: str = "--eval") -> list[OwnTask]:
-    """Read queries with relevant documents: ``PATH``, or ``FROM-TO=PATH`` with the languages of both.
-
-    Raises:
-        ConfigError: There are no two languages before the ``=``, or no such file.
-        InputError: A file cannot be read as such.
-        StorageError: The same.
-    """
-    from isoglot.diagnose.repair.own_task import OwnTask
-    from isoglot.text.formats.judged import read_judged
-
-    tasks = []
-    for value in values:
-        if is_path(value):
-            tasks.append(OwnTask(read_judged(_existing(value, value, option))))
-        else:
-            (languages, paths), *_ = parse_pairs([value], option).items()
-            tasks.append(OwnTask(read_judged(paths[0]), languages))
-    return tasks
-
-
 def _two_languages(pair: str) -> tuple[str, str] | None:
-    cuts = [pair.index(":")] if ":" in pair else [place for place, sign in enumerate(pair) if sign == "-"]
-    for cut in cuts:
+    for cut in [pair.index(":")] if ":" in pair else [place for place, sign in enumerate(pair) if sign == "-"]:
         try:
             return language_code(pair[:cut]), language_code(pair[cut + 1 :])
         except ConfigError:
@@ -249,10 +209,30 @@ def _two_languages(pair: str) -> tuple[str, str] | None:
     return None
 
 
+@dataclass(frozen=True)
+class TrainingText:
+    """Token shards to train on, and their vocabulary."""
+
+    SECTION: ClassVar[str] = "Input"
+    shards: Annotated[Files, option("LANG=DIR", "Token shards of a language. May be repeated.")] = None
+    vocab: Annotated[str | None, option("VOCAB", "The vocabulary the shards were built with.")] = None
+
+    def open(self) -> tuple[dict[str, Shards], Vocabulary]:
+        """Open both."""
+        from isoglot.model.load import open_vocabulary
+        from isoglot.vocab import Shards
+
+        required(self.shards, "--shards", "name a folder for each language: --shards en=shards/en")
+        shards = {code: Shards.open(folder) for code, folder in one_each(self.shards, "--shards").items()}
+        name = required(self.vocab, "--vocab", "name the vocabulary the shards were built with")
+        return shards, open_vocabulary(name)
+
+
+# --- parallel sentences ---
+
 ParallelSets = Annotated[
-    list[str] | None,
+    Files,
     option(
-        "--parallel",
         "LANG=FILE",
         "Sentences line by line, a file for each language; or one table.tsv with the languages in its first "
         "line; or a folder of Tatoeba test sets.",
@@ -260,63 +240,83 @@ ParallelSets = Annotated[
 ]
 
 
-def read_sets(
-    parallel: list[str], langs: str | None = None, limit: int | None = None, *, pairs: bool = False
-) -> list[ParallelSet]:
-    """The sets that the option names.
+def read_sets(parallel: Files, langs: str | None, limit: int | None, *, pairs: bool = False) -> list[ParallelSet]:
+    """Read the sets that ``--parallel`` names, ``--langs`` of a table or folder; none if it was not given.
 
     Args:
         parallel: What the user typed.
-        langs: Which languages of a table or folder, with commas between.
-        limit: Only the first N rows.
+        langs: Which languages, separated by commas.
+        limit: Maximum number of rows.
         pairs: Whether lines of a file for each language are pairs of texts.
-
-    Raises:
-        ConfigError: The options do not go together, or there is no such file.
-        InputError: The files are not parallel.
-        StorageError: A file cannot be read.
     """
     from isoglot.retrieve.parallel_sets import aligned_set, pairs_set, table_set, tatoeba_sets
 
     codes = parse_langs(langs)
+    if not parallel:
+        return []
     whole = [Path(value).expanduser() for value in parallel if is_path(value)]
     if not whole:
         if codes:
-            raise ConfigError(
-                "--langs chooses from a table or folder", "leave it out: the files name theirs", "conflicting-options"
-            )
-        read = pairs_set if pairs else aligned_set
-        return [read(one_each(parallel, "--parallel"), limit=limit)]
+            remedy = "leave it out: the files name theirs"
+            raise ConfigError("--langs chooses from a table or folder", remedy, "conflicting-options")
+        return [(pairs_set if pairs else aligned_set)(one_each(parallel, "--parallel"), limit=limit)]
     if len(parallel) > 1:
-        raise ConfigError(
-            f"--parallel {shown(str(whole[0]))} is a whole set, and there is more",
-            f"name the language of a file: --parallel en={whole[0]}; or give one table or folder",
-            "conflicting-options",
-        )
+        problem = f"--parallel {shown(str(whole[0]))} is a whole set, and there is more"
+        remedy = f"name the language of a file: --parallel en={whole[0]}; or give one table or folder"
+        raise ConfigError(problem, remedy, "conflicting-options")
     _existing(parallel[0], parallel[0], "--parallel", "write en=file.txt, or name a table or folder")
     if whole[0].is_dir():
         return tatoeba_sets(whole[0], codes, limit=limit)
     return [table_set(whole[0], codes, limit=limit)]
 
 
-def is_table(named: list[str]) -> bool:
+@dataclass(frozen=True)
+class ParallelInput:
+    """Parallel sentences.
+
+    Options:
+        sentences: The first N. Default: 500 built-in sentences, or 2,000 of files.
+    """
+
+    parallel: ParallelSets = None
+    langs: Langs = None
+    sentences: Annotated[int | None, option("N", min=1)] = None
+
+    def read(self, most: int | None = None, *, pairs: bool = False) -> list[ParallelSet]:
+        """The sets of files, if any are named."""
+        return read_sets(self.parallel, self.langs, self.sentences or most, pairs=pairs)
+
+    def builtin(self, encoder: EncoderLike, count: int | None = None, *, seed: int) -> list[ParallelSet]:
+        """One set of built-in sentences in all languages chosen or known to the encoder."""
+        from isoglot.compare.parallel_sentences import SENTENCES, builtin_languages_of, builtin_set
+
+        codes = parse_langs(self.langs) or builtin_languages_of(encoder)
+        return [builtin_set(codes, self.sentences or count or SENTENCES, seed=seed)]
+
+    def builtin_pairs(self, encoder: EncoderLike, count: int | None = None, *, seed: int) -> list[ParallelSet]:
+        """A set of built-in sentences for the first language and each of the others."""
+        from isoglot.compare.parallel_sentences import SENTENCES, builtin_sets
+
+        return builtin_sets(encoder, parse_langs(self.langs), self.sentences or count or SENTENCES, seed=seed)
+
+
+# --- bitext ---
+
+
+def is_table(named: Files) -> bool:
     """Whether one table is named, and no file for each language."""
-    return len(named) == 1 and is_path(named[0])
+    return named is not None and len(named) == 1 and is_path(named[0])
 
 
 def two_sides(
     named: list[str], option: str, langs: str | tuple[str, str] | None = None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path]:
-    """The two languages, and a file for each, or the table that has both.
+    """Return the two languages, and a file for each, or the table that has both.
 
     Args:
         named: What the user typed.
         option: The option, for error messages.
         langs: Which two of a table with more, as ``en,de`` or apart; None where it has just two.
-
-    Raises:
-        ConfigError: There is no such file, or not two languages.
-        InputError: The table names no languages.
     """
     from isoglot.text.formats.parallel import read_parallel
 
@@ -325,85 +325,50 @@ def two_sides(
     if is_table(named):
         _existing(named[0], named[0], option, f"write {option} en=a.txt {option} fr=b.txt")
         codes = list(next(read_parallel(table), ()))
-        if langs is not None:
-            wanted = two_langs(langs) if isinstance(langs, str) else langs
-            missing = [code for code in wanted if code not in codes]
-            if missing:
-                raise ConfigError(
-                    f"{option} {table} has no {missing[0]}", f"it has {', '.join(codes) or 'none'}", "missing-data"
-                )
-            codes = list(wanted)
+        wanted = two_langs(langs) if isinstance(langs, str) else langs or ()
+        for code in (code for code in wanted if code not in codes):
+            problem, remedy = f"{option} {table} has no {code}", f"it has {', '.join(codes) or 'none'}"
+            raise ConfigError(problem, remedy, "missing-data")
+        codes = list(wanted) or codes
     else:
         if langs is not None:
-            raise ConfigError(
-                "--langs chooses from a table", "leave it out: the files name theirs", "conflicting-options"
-            )
+            remedy = "leave it out: the files name theirs"
+            raise ConfigError("--langs chooses from a table", remedy, "conflicting-options")
         files = one_each(named, option)
         codes = list(files)
     if len(codes) != 2:
-        raise ConfigError(
-            f"{option} names {', '.join(codes) or 'no language'}",
-            f"name two languages: {option} en=a.txt {option} fr=b.txt",
-            "other-language",
-        )
+        problem = f"{option} names {', '.join(codes) or 'no language'}"
+        raise ConfigError(problem, f"name two languages: {option} en=a.txt {option} fr=b.txt", "other-language")
     return (codes[0], codes[1]), files or table
 
 
 def two_bitexts(
-    parallel: list[str] | None, test: list[str] | None, langs: str | None
+    parallel: Files, test: Files, langs: str | None
 ) -> tuple[tuple[str, str], dict[str, Path] | Path, dict[str, Path] | Path]:
-    """The languages, and the files or tables to learn from and to score on; none where they are built in.
+    """Return the languages, and the files or tables to learn from and to score on; none where they are built in.
 
     Of a table to score on, the languages are those that are learned from.
-
-    Raises:
-        ConfigError: The options do not go together, or as for :func:`two_sides`.
-        InputError: A table names no languages.
     """
-    if test and not parallel:
-        raise ConfigError(
-            "--test-parallel without --parallel",
-            "give --parallel too, or leave it out: built-in sentences have a test of their own",
-            "missing-option",
-        )
-    if not parallel and langs is None:
-        raise ConfigError(
-            "--parallel is missing",
-            "give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr",
-            "missing-option",
-        )
-    languages, files = two_sides(parallel, "--parallel", langs) if parallel else (two_langs(langs or ""), {})
+    if not parallel:
+        remedy = "give --parallel too, or leave it out: built-in sentences have a test of their own"
+        refuse_without({"--test-parallel": test}, "--parallel", remedy=remedy)
+        remedy = "give --parallel en=a.txt --parallel fr=b.txt, or built-in languages: --langs en,fr"
+        return two_langs(required(langs, "--parallel", remedy)), {}, {}
+    languages, files = two_sides(parallel, "--parallel", langs)
     if not test:
         return languages, files, {}
     others, tests = two_sides(test, "--test-parallel", languages if is_table(test) else None)
     if set(others) != set(languages):
-        raise ConfigError(
-            f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}",
-            "score on the languages that were aligned",
-            "other-language",
-        )
+        problem = f"--test-parallel names {' and '.join(others)}, --parallel {' and '.join(languages)}"
+        raise ConfigError(problem, "score on the languages that were aligned", "other-language")
     return languages, files, tests
 
 
-def map_provenance(path: Path | None) -> Provenance:
-    """The dictionaries that the maps in a file or folder were learned from; none without maps."""
-    from isoglot.align.apply import maps_provenance, read_maps
-    from isoglot.text.provenance import Provenance
-
-    return Provenance() if path is None else maps_provenance(read_maps(path).values(), path.name)
-
-
-def load_change(path: Path | None) -> Callable[[VectorSet, VectorSet], tuple[VectorSet, VectorSet]]:
-    """What takes two sides into one space: nothing, or the maps in a file or folder."""
-    from isoglot.align.apply import map_sides, read_maps
-
-    return (lambda source, target: (source, target)) if path is None else partial(map_sides, read_maps(path))
-
+# --- means of languages ---
 
 MeansFrom = Annotated[
-    list[str] | None,
+    Files,
     option(
-        "--means-from",
         "SOURCE",
         "Where the mean of each language comes from: folds (other sentences of the set), own (the test itself), "
         "LANG=FILE (other text; repeated), or a folder of isoglot steer fit. Default: folds.",
@@ -411,103 +376,26 @@ MeansFrom = Annotated[
 ]
 CslsFrom = Annotated[
     Literal["folds", "own", "text"],
-    typer.Option(
-        "--csls-from",
-        help="What neighborhoods of csls are made of: folds (other sentences of the set), own (the test itself), or "
-        "text (the sentences of --means-from).",
+    option(
+        text="What neighborhoods of csls are made of: folds (other sentences of the set), own (the test itself), or "
+        "text (the sentences of --means-from)."
     ),
 ]
 
 
-@dataclass(frozen=True)
-class EstimatesOption:
-    """What the two options ask for: the estimates, and the text or folder of means they are taken from."""
-
-    estimates: Estimates
-    texts: dict[str, list[Path]] = field(default_factory=dict)
-    folder: Path | None = None
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that are read."""
-        from isoglot.steer.language_files import MEANS
-
-        paths = [path for paths in self.texts.values() for path in paths]
-        return paths if self.folder is None else [*paths, _means_file(self.folder, MEANS)]
-
-    def others(
-        self, encoder: EncoderLike, languages: Iterable[str], *, layers: Layers, pool: Pool, progress: Progress
-    ) -> dict[str, dict[int | None, OtherText]]:
-        """What is known of each language from there; nothing where the test itself is the source.
-
-        Raises:
-            ConfigError: A language has no text or mean, the means are of another encoder, or of tokens where a sentence
-                is its first token.
-        """
-        if self.estimates.means != "given":
-            return {}
-        if self.folder is None:
-            from isoglot.retrieve.sentences import other_text
-
-            self._check(languages, self.texts, "text: --means-from {}=FILE")
-            return other_text(encoder, self.texts, layers=layers, pool=pool, progress=progress)
-        from isoglot.steer.language_files import MEANS
-        from isoglot.steer.means import LanguageMeans
-
-        if pool != "mean":
-            takes = "takes one token of a sentence" if pool == "first" else "makes vectors of another kind"
-            raise ConfigError(
-                f"{self.folder} has means of tokens, and --pool {pool} {takes}",
-                "name other text instead: --means-from en=FILE",
-                "conflicting-options",
-            )
-        means = LanguageMeans.load(_means_file(self.folder, MEANS))
-        means.check_encoder(encoder, remedy="learn those of this one: isoglot steer fit MODEL --out means/")
-        self._check(languages, means.languages, "mean: isoglot steer fit MODEL --text {}=FILE … --out means/")
-        return means.as_others()
-
-    @staticmethod
-    def _check(languages: Iterable[str], known: Iterable[str], remedy: str) -> None:
-        there = set(known)
-        for code in languages:
-            if code not in there:
-                raise ConfigError(
-                    f"--means-from has nothing of {code}", f"give its {remedy.format(code)}", "missing-data"
-                )
-
-
-def _means_file(folder: Path, name: str) -> Path:
-    return folder if folder.name == name else folder / name
-
-
 def parse_estimates(
-    means_from: list[str] | None, csls_from: Literal["folds", "own", "text"], *, folds: int | None = None
-) -> EstimatesOption:
-    """What the options ask for.
-
-    Raises:
-        ConfigError: They do not go together, or there is no such source or file.
-    """
-    from isoglot.retrieve.estimates import FOLDS, Estimates
+    means_from: Files, csls_from: Literal["folds", "own", "text"], *, folds: int | None = None
+) -> EstimateSource:
+    """Return what ``--means-from`` and ``--csls-from`` ask for."""
+    from isoglot.steer.estimate_sources import estimate_source
 
     values = means_from or ["folds"]
-    texts: dict[str, list[Path]] = {}
-    folder = None
-    source: From = "given"
     if values in (["own"], ["folds"]):
-        source = "own" if values == ["own"] else "folds"
-    elif len(values) == 1 and is_path(values[0]):
-        folder = Path(values[0]).expanduser()
-        if not folder.is_dir():
-            remedy = nearest_name(values[0], ("folds", "own"))
-            raise ConfigError(f"--means-from {shown(values[0])}: no such source or folder", remedy, "missing-file")
-    else:
-        texts = parse_named(values, "--means-from")
-    if csls_from == "text" and not texts:
-        raise ConfigError(
-            "--csls-from text needs text", "name it: --means-from en=FILE --means-from de=FILE", "missing-option"
-        )
-    origin = str(folder) if folder is not None else ", ".join(str(path) for paths in texts.values() for path in paths)
-    neighborhoods: From = "given" if csls_from == "text" else csls_from
-    estimates = Estimates(means=source, neighborhoods=neighborhoods, folds=folds or FOLDS, origin=origin)
-    return EstimatesOption(estimates, texts, folder)
+        return estimate_source("own" if values == ["own"] else "folds", csls_from, folds=folds)
+    if len(values) > 1 or not is_path(values[0]):
+        return estimate_source(parse_named(values, "--means-from"), csls_from, folds=folds)
+    folder = Path(values[0]).expanduser()
+    if not folder.is_dir():
+        remedy = nearest_name(values[0], ("folds", "own"))
+        raise ConfigError(f"--means-from {shown(values[0])}: no such source or folder", remedy, "missing-file")
+    return estimate_source(folder, csls_from, folds=folds)

@@ -19,7 +19,7 @@ from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from isoglot import __version__
-from isoglot.cli.options import INPUT, MANY, OUTPUT, RUN, flatten
+from isoglot.cli.declaration import INPUT, MANY, OUTPUT, RUN
 from isoglot.cli.output import OPENED, Session
 from isoglot.core.errors import IsoglotError, cut, shown
 from isoglot.core.files import forget_reads, storage_error
@@ -27,10 +27,7 @@ from isoglot.core.files import forget_reads, storage_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HELP = ["-h", "--help"]
-"""What asks for help."""
 _TEXT = ("<str>", "<path>", "<list[Path]>", "<list[str]>")  # whatever is typed is that
-_LARGE = MANY  # a bound that nobody meets is not worth its digits
 _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb has them
 _ONE_SECTION = 12
 """Up to how many options the help shows without sections."""
@@ -67,8 +64,10 @@ VERBS = {
     "transfer": "Train a task in one language and test it in others, zero-shot.",
 }
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
-_MODULES = {"anchors": "vocab", "shards": "vocab"}
+_MODULES = {"anchors": "vocab", "fix": "diagnose", "rank": "diagnose", "report": "study", "shards": "vocab"}
 """The module in ``cli/verbs`` of each verb that shares one with others."""
+_RENAMED = {"vocab train": {"--model": "--algorithm"}}
+"""Old spellings of options by verb, which work for one more minor release."""
 EXAMPLES = (
     'isoglot steer translate "The government must protect all citizens." --from en --to de',
     "isoglot diagnose --out report/",
@@ -83,7 +82,7 @@ def build(*verbs: str) -> typer.Typer:
         help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
         epilog="\n\n".join(["Examples:", *EXAMPLES]),
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": HELP},
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
     found.callback()(_root)
     for name, text in VERBS.items():
@@ -91,11 +90,12 @@ def build(*verbs: str) -> typer.Typer:
             found.command(name, help=text)(_named)
             continue
         module = import_module(f"isoglot.cli.verbs.{_MODULES.get(name, name)}")
-        command = getattr(module, name, None) or module.app
-        if isinstance(command, typer.Typer):
-            found.add_typer(command, name=name)
+        one = getattr(module, name, None) or module.app
+        if isinstance(one, typer.Typer):
+            one.info.help = one.info.help or text
+            found.add_typer(one, name=name, no_args_is_help=True)
         else:
-            found.command(name, epilog=module.EXAMPLE)(flatten(command))
+            found.command(name, epilog=one.epilog)(one)
     return found
 
 
@@ -135,6 +135,7 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         verb = next((each for each in arguments if not each.startswith("-")), "")
+        arguments = _with_new_names(arguments)
         command = get_command(build(verb))
         make_readable(command)
         code = command(args=arguments, prog_name="isoglot", obj=session, standalone_mode=False)
@@ -157,6 +158,17 @@ def _main(arguments: Sequence[str] | None, session: Session) -> int:
     if code == 130:  # Typer turns Ctrl-C into this
         sys.stderr.write("isoglot: interrupted\n")
     return code if isinstance(code, int) else 0
+
+
+def _with_new_names(arguments: Sequence[str]) -> list[str]:
+    """Replace old spellings of options, with a warning for each."""
+    renamed, found = _RENAMED.get(" ".join(map(str, arguments[:2])), {}), []
+    for word in arguments:
+        name, equals, value = str(word).partition("=")
+        if name in renamed:
+            sys.stderr.write(f"isoglot: {name} is deprecated; write {renamed[name]}\n")
+        found.append(f"{renamed.get(name, name)}{equals}{value}")
+    return found
 
 
 def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> IsoglotError:
@@ -190,7 +202,7 @@ def make_readable(command: Any) -> None:  # noqa: ANN401 - the type of Typer's c
     ``<int range>``, and after the name of an argument ``<str>`` or ``<list[Path]>``.
     """
     command.help = joined(command.help or "")
-    asked = command.get_help_option(typer.Context(command, help_option_names=HELP))
+    asked = command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
     command.params.sort(key=lambda option: _SECTIONS.get(getattr(option, "rich_help_panel", None) or "", 0))
     short = len(command.params) <= _ONE_SECTION
     for option in (*command.params, asked):
@@ -224,8 +236,8 @@ def _make_option_readable(option: TyperOption) -> None:
         option.metavar = ""
     elif option.metavar is None and (option.min, option.max) != (None, None):
         option.metavar = "N"
-    if option.max is not None and option.max >= _LARGE:
-        option.max = None  # for the help alone: values are checked by the type
+    if option.max is not None and option.max >= MANY:
+        option.max = None  # for the help alone, where it is not worth its digits: values are checked by the type
 
 
 def _make_argument_readable(argument: Any) -> None:  # noqa: ANN401 - Typer has no name for what is set here

@@ -1,91 +1,28 @@
-"""Options shared by several verbs, and groups of options.
-
-A verb is a function registered with :func:`verb`, with keyword-only parameters. A parameter is an option by its
-annotated type (``seed: Seed = 0``), or a group: a dataclass whose fields are options, which share a section of the
-help. Every verb has the group ``output: Output``.
-"""
+"""Options shared by several verbs, and groups of options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import copy
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from inspect import Parameter, Signature, signature
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import typer
 
-from isoglot.cli.inputs import option
-from isoglot.cli.output import OPENED, Debug, Json, Output, Quiet, Session
-from isoglot.cli.run_files import take_file, take_folder, take_vectors
-from isoglot.core.errors import ConfigError, shown
+from isoglot.align.maps.option_defaults import MAP_OPTIONS, STEP_OPTIONS
+from isoglot.cli.declaration import INPUT, MODEL, OUTPUT, POOLS, RUN, argument, option
+from isoglot.cli.inputs import Files, refuse_beside
+from isoglot.cli.output import OPENED, Output, Session
+from isoglot.cli.run_files import publish, take_file, take_folder, take_vectors
 from isoglot.core.rng import LARGEST_SEED
 
-__all__ = ["Debug", "Json", "Quiet"]
-INPUT, RUN, OUTPUT = "Input", "Run", "Output"
-"""Sections of the help, for verbs with more than a dozen options."""
-MANY = 1_000_000_000
-"""The most of anything that an option may ask for, where it says nothing else."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
+    from isoglot.core.config import Config, Recipe
+    from isoglot.report.results import Rendering
 
-def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a verb of a group of verbs.
-
-    Args:
-        app: The group of verbs.
-        name: What the user types.
-        example: A command that works, without ``isoglot``; the end of the help.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        app.command(name, epilog=f"Example: isoglot {example}")(flatten(function))
-        return function
-
-    return register
-
-
-def flatten(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the function with each group of options replaced by its fields, as Typer wants them.
-
-    A group is a dataclass with annotated fields. ``SECTION`` names its section of the help. Where the parameter has a
-    default, an instance of the group, its fields' values are the defaults of the options.
-    """
-    hints = get_type_hints(function, include_extras=True)
-    flat: dict[str, Parameter] = {}
-    groups: dict[str, tuple[Any, list[str]]] = {}
-    for name, parameter in signature(function).parameters.items():
-        kind = hints[name]
-        if not is_dataclass(kind):
-            flat[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=kind)
-            continue
-        options = _options_of(kind, parameter.default)
-        groups[name] = kind, [option.name for option in options]
-        flat |= {option.name: option for option in options}
-
-    def call(**values: Any) -> None:  # noqa: ANN401 - what Typer parsed
-        grouped = {name: kind(**{each: values.pop(each) for each in names}) for name, (kind, names) in groups.items()}
-        function(**grouped, **values)
-
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
-    call.__signature__ = Signature(list(flat.values()))  # type: ignore[attr-defined]
-    call.__annotations__ = {name: option.annotation for name, option in flat.items()}
-    return call
-
-
-def _options_of(group: Any, default: Any) -> list[Parameter]:  # noqa: ANN401 - any dataclass of options
-    """Return the fields of a group as parameters, in the section of the group."""
-    section, hints = getattr(group, "SECTION", None), get_type_hints(group, include_extras=True)
-    options = []
-    for each in fields(group):
-        kind, option = get_args(hints[each.name])
-        option = copy(option)
-        option.rich_help_panel = option.rich_help_panel or section
-        value = getattr(default, each.name, each.default)
-        value = Parameter.empty if value is MISSING else value
-        annotation = Annotated[kind, option]  # type: ignore[valid-type]
-        options.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
-    return options
+EMBEDDED = "isoglot-mini"
+C = TypeVar("C", bound="Config")
 
 
 def _remember_weights(context: typer.Context, value: Literal["best", "last"]) -> Literal["best", "last"]:
@@ -96,11 +33,7 @@ def _remember_weights(context: typer.Context, value: Literal["best", "last"]) ->
 
 
 def open_run(context: typer.Context, model: str | None) -> str | None:
-    """The folder of the weights that a model option stands for, where it names a training run; any other as it is.
-
-    Raises:
-        StorageError: The run has not finished.
-    """
+    """Return the folder of the weights of a training run that a model option names; any other model as it is."""
     if model is None or not Path(model).expanduser().is_dir():
         return model
     from isoglot.model.load import run_weights
@@ -113,12 +46,12 @@ def open_run(context: typer.Context, model: str | None) -> str | None:
     return str(run.folder)
 
 
-def open_runs(context: typer.Context, models: list[str] | None) -> list[str] | None:
+def open_runs(context: typer.Context, models: Files) -> Files:
     """The same for an option that may be repeated."""
     return models and [open_run(context, model) or model for model in models]
 
 
-def open_named_runs(context: typer.Context, models: list[str] | None) -> list[str] | None:
+def open_named_runs(context: typer.Context, models: Files) -> Files:
     """The same for options of the form ``LANG=MODEL``."""
     named = [value.partition("=") for value in models or ()]
     return models and [f"{code}{equals}{open_run(context, model)}" for code, equals, model in named]
@@ -132,67 +65,73 @@ def _limit_lines(megabytes: int) -> int:
 
 
 MAX_LINE = 50
-MaxLine = Annotated[
-    int, option("--max-line", "MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)
-]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, max=LARGEST_SEED, rich_help_panel=RUN, help="Same seed, same numbers.")
-]
-Device = Annotated[
-    str, option("--device", "NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", rich_help_panel=RUN)
-]
-OUT = "Folder for the results; made if missing."
-_OUT = option("--out", "DIR", OUT, callback=take_folder, rich_help_panel=OUTPUT)
+MaxLine = Annotated[int, option("MB", "Refuse lines longer than this.", min=1, max=10_000, callback=_limit_lines)]
+SkipBad = Annotated[int, option("N", "Skip up to N malformed lines or sentences per language.", min=0)]
+Seed = Annotated[int, option(text="Random seed: same seed, same numbers.", section=RUN, min=0, max=LARGEST_SEED)]
+Device = Annotated[str, option("NAME", "auto, cpu, cuda, cuda:1 or mps. See: isoglot doctor.", section=RUN)]
+OUT = "Output folder; created if missing."
+_OUT = option("DIR", OUT, section=OUTPUT, callback=take_folder)
 Out = Annotated[Path, _OUT]
 OptionalOut = Annotated[Path | None, _OUT]
-_FILE_OUT = option("--out", "FILE", "File for the result.", callback=take_file, rich_help_panel=OUTPUT)
+_FILE_OUT = option("FILE", "File for the result.", section=OUTPUT, callback=take_file)
 FileOut = Annotated[Path, _FILE_OUT]
 OptionalFileOut = Annotated[Path | None, _FILE_OUT]
 VectorsOut = Annotated[
     Path,
     option(
-        "--out",
         "PATH",
         "Where vectors go: a .safetensors, a .vec, or a folder with a .npy for each layer.",
+        section=OUTPUT,
         callback=take_vectors,
-        rich_help_panel=OUTPUT,
     ),
 ]
-SET = "Change one setting of the recipe. May be repeated."
-Settings = Annotated[list[str] | None, option("--set", "KEY=VALUE", SET, rich_help_panel=RUN)]
+Settings = Annotated[
+    Files, option("KEY=VALUE", "Change one setting of the recipe. May be repeated.", name="--set", section=RUN)
+]
 
-
-def sentence_count(text: str, *, least: int = 1, most: int | None = None) -> Any:  # noqa: ANN401 - an option
-    """The option ``--sentences``: how many of each language."""
-    return option("--sentences", "N", text, min=least, max=most)
-
-
-MODEL = "A training run's or an encoder's folder, isoglot-mini, a Hugging Face folder, or a name on its hub."
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", callback=open_run, help=MODEL)]
-ModelOption = Annotated[str, option("--model", "MODEL", MODEL, callback=open_run, rich_help_panel=INPUT)]
+ModelArgument = Annotated[str, argument("MODEL", MODEL, callback=open_run)]
+ModelOption = Annotated[str, option("MODEL", MODEL, section=INPUT, callback=open_run)]
 Weights = Annotated[
     Literal["best", "last"],
-    typer.Option(
-        "--weights",
+    option(
+        text="Weights of a training run: those with the lowest dev perplexity, or the last ones.",
+        section=INPUT,
         callback=_remember_weights,
         is_eager=True,
-        rich_help_panel=INPUT,
-        help="Of a training run: those with the lowest dev perplexity, or the last.",
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Run:
+class _Place:
     out: OptionalOut = None
-    weights: Weights = "best"
     device: Device = "auto"
     seed: Seed = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelRun(Output, _Run):
-    """What every verb that runs a model has: ``--out``, ``--weights``, ``--device``, ``--seed``, and its output."""
+class Run(Output, _Place):
+    """``--out``, ``--device``, ``--seed``, and the output of the verb."""
+
+    def config(self, kind: type[C], settings: Files = None, recipe: Recipe | None = None, **values: Any) -> C:  # noqa: ANN401 - its fields
+        """The config of a class with the seed, options and settings."""
+        from isoglot.core.config import build_config
+
+        return build_config(kind, recipe=recipe, values={"seed": self.seed, **values}, settings=settings or ())
+
+    def publish(self, work: Callable[[Path | None], Rendering], name: str | None, **about: Any) -> Rendering:  # noqa: ANN401 - as publish
+        """Do the work of a verb and show its result: :func:`isoglot.cli.run_files.publish` with these options."""
+        from isoglot.core.devices import choose_device
+
+        facts: dict[str, Any] = {"seed": self.seed, "device": str(choose_device(self.device))}
+        return publish(self, self.out, work, name, **facts | about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRun(Run):
+    """The same and ``--weights``: what every verb that runs a model has."""
+
+    weights: Weights = "best"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,67 +141,67 @@ class ModelRunTo(ModelRun):
     out: Out = field()
 
 
-POOLS = (
-    "the mean of its subwords (special tokens left out), the mean of all its tokens, its first (also cls) or last "
-    "token, the maximum over its tokens, their mean weighted by position"
-)
-"""Poolings of sentences, for help texts. All but ``mean`` count special tokens, as sentence-transformers does."""
+def _listed(options: dict[str, str]) -> str:
+    return "; ".join(f"{name}: {values}" for name, values in options.items())
+
+
+Method = Annotated[
+    Literal[
+        "procrustes", "least-squares", "ridge", "cca", "rcsls", "refinement", "self-learning", "vecmap", "mini-vec2vec"
+    ],
+    option(
+        text=(
+            "The map; vecmap and mini-vec2vec learn without pairs, are only scored on them, and say whether they "
+            f"converged. --set NAME=VALUE changes its options; defaults: {_listed(MAP_OPTIONS)}."
+        )
+    ),
+]
+Normalize = Annotated[
+    Literal["none", "center", "unit", "unit-center-unit", "iterative"] | None,
+    option(
+        text=(
+            "Normalization of both spaces before the map; default: iterative, the paper's, and for self-learning "
+            "and maps without pairs unit-center-unit, vecmap's. --set normalization.NAME=VALUE changes its "
+            f"options; defaults: {_listed(STEP_OPTIONS)}. The short --set NAME=VALUE does, too, if the map has no NAME."
+        )
+    ),
+]
+ShiftKind = Annotated[
+    Literal["mean", "norm-matched", "transport"],
+    option(
+        text="mean: add alpha times the difference of the means; norm-matched: then restore the norm of every token; "
+        "transport: move covariances too."
+    ),
+]
+Positions = Annotated[
+    Literal["all", "tokens"], option(text="Shift all positions, as in the paper, or tokens only, not [CLS] and [SEP].")
+]
 SentencePool = Annotated[
     Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted"],
-    typer.Option("--pool", help=f"A sentence is {POOLS}. All but mean count special tokens."),
+    option(text=f"A sentence is {POOLS}. All but mean count special tokens."),
 ]
 SentencePoolOfModel = Annotated[
     Literal["mean", "mean-all", "first", "cls", "last", "max", "weighted", "model"] | None,
-    typer.Option(
-        "--pool",
-        help=f"A sentence is {POOLS}, or what the modules of a sentence-transformers model make of it. All but mean "
-        "count special tokens. Default: model where there are such modules, else mean.",
+    option(
+        text=(
+            f"A sentence is {POOLS}, or what the modules of a sentence-transformers model make of it. All but mean "
+            "count special tokens. Default: model where there are such modules, else mean."
+        )
     ),
 ]
-
-
-LayerList = Annotated[str, option("--layers", "LIST", "all, or numbers such as 0,4,-1; 0 is the embeddings.")]
-
-
-def parse_layers(text: str) -> Literal["all"] | list[int]:
-    """The layers that ``--layers`` names.
-
-    Raises:
-        ConfigError: It is no list of numbers.
-    """
-    if text == "all":
-        return "all"
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ConfigError(
-            f"--layers {shown(text)} is no list of numbers",
-            "write --layers all, or --layers 0,4,-1",
-            "malformed-option",
-        ) from None
 
 
 LeaveOutKnown = Annotated[
-    bool,
-    typer.Option(
-        "--leave-out-known", help="Leave out test words whose translations training was given, and say how many."
-    ),
+    bool, option(text="Leave out test words whose translations training was given, and say how many.")
 ]
-AllowLeak = Annotated[
-    bool, typer.Option("--allow-leak", help="Score on words whose translations training was given, too.")
-]
+AllowLeak = Annotated[bool, option(text="Score on words whose translations training was given, too.")]
 
 
-def refuse_both(*, leave_out_known: bool, allow_leak: bool) -> None:
-    """Refuse ``--leave-out-known`` together with ``--allow-leak``.
-
-    Raises:
-        ConfigError: Both are given.
-    """
-    if leave_out_known and allow_leak:
-        raise ConfigError(
-            "--leave-out-known and --allow-leak exclude each other", "give one of them", "conflicting-options"
-        )
+def known_words(*, leave_out_known: bool, allow_leak: bool) -> Literal["refuse", "leave-out", "allow"]:
+    """Return what ``--leave-out-known`` and ``--allow-leak`` ask for."""
+    if leave_out_known:
+        refuse_beside({"--allow-leak": allow_leak}, "--leave-out-known", remedy="give one of them")
+    return "allow" if allow_leak else "leave-out" if leave_out_known else "refuse"
 
 
 @dataclass(frozen=True)
@@ -274,26 +213,5 @@ class KnownWordOptions:
     allow_leak: AllowLeak = False
 
     def policy(self) -> Literal["refuse", "leave-out", "allow"]:
-        """The choice as the library takes it.
-
-        Raises:
-            ConfigError: Both are asked for.
-        """
-        refuse_both(leave_out_known=self.leave_out_known, allow_leak=self.allow_leak)
-        return "allow" if self.allow_leak else "leave-out" if self.leave_out_known else "refuse"
-
-
-def refuse_beside(options: Mapping[str, object], beside: str, *, remedy: str) -> None:
-    """Refuse options that would have no effect beside another.
-
-    Args:
-        options: Options by name; those with a false value were not given.
-        beside: The other option.
-        remedy: The end of the message.
-
-    Raises:
-        ConfigError: One of them was given.
-    """
-    for name, value in options.items():
-        if value:
-            raise ConfigError(f"{name} and {beside} exclude each other", remedy, "conflicting-options")
+        """The choice as the library takes it."""
+        return known_words(leave_out_known=self.leave_out_known, allow_leak=self.allow_leak)

@@ -16,13 +16,14 @@ from isoglot.core.progress import Progress, choose_progress
 from isoglot.core.run import command_line, sole_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
     from isoglot.model.load import RunWeights
+    from isoglot.report.results import Rendering
 
 ColorSystem = Literal["auto", "standard", "256", "truecolor", "windows"]
 OPENED: dict[str, RunWeights] = {}
@@ -83,15 +84,10 @@ class Output:
         """Progress reporter, on standard error."""
         return choose_progress(quiet=self.quiet)
 
-    def say(self, text: str = "") -> None:
+    def say(self, shown: RenderableType = "") -> None:
         """Commentary: for people, not part of the result."""
         if not (self.json or self.quiet):
-            self._console().print(text, soft_wrap=True)
-
-    def show(self, shown: RenderableType) -> None:
-        """Commentary that is more than text."""
-        if not (self.json or self.quiet):
-            self._console().print(shown)
+            self._console().print(shown, soft_wrap=isinstance(shown, str))
 
     def remark(self, text: str) -> None:
         """What the user should know beside the result, in a line on standard error; with ``--json``, too."""
@@ -123,20 +119,14 @@ class Output:
             for run in OPENED.values():
                 self.say(str(run))
 
+    def print(self, found: Rendering, **more: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+        """A result and the notes on it, after a blank line under a table; ``more`` comes first in the JSON object."""
+        self.result({**more, **found.value} if more else found.value, found.shown)
+        if found.notes:
+            self.say("\n".join(found.notes if isinstance(found.shown, str) else ["", *found.notes]))
+
     def _console(self) -> Console:
         return safe_console(sys.stdout, width=None if sys.stdout.isatty() else 120)
-
-
-def listing(rows: Iterable[Sequence[RenderableType]]) -> RenderableType:
-    """Named facts, one row each; a name that repeats the one above is left blank."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    above = None
-    for name, *cells in rows:
-        table.add_row("" if name == above else name, *cells)
-        above = name
-    return table
 
 
 def safe_console(file: TextIO, *, width: int | None = None, color_system: ColorSystem = "auto") -> Console:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager as Opened
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import typer
 
-from isoglot.cli.inputs import is_path
 from isoglot.cli.output import Output, Session, opened, page_facts
+from isoglot.core import run as core
 from isoglot.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from isoglot.core.config import Config
     from isoglot.core.run import RunRecord
     from isoglot.report.results import Rendering
 
@@ -26,37 +26,28 @@ Kind = Literal["aside", "in place"]
 work that was cut short can be resumed."""
 
 
-class RunFacts(TypedDict, total=False):
+class RunFacts(core.RunFacts, total=False):
     """What a verb knows of its run before it begins."""
 
-    seed: Required[int]
-    device: str | None
-    config: Config | None
     writes: Iterable[str] | None
     kind: Kind
 
 
 @overload
-def recorded(out: Path, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> AbstractContextManager[RunRecord]: ...
+def recorded(out: Path, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord]: ...
 @overload
-def recorded(
-    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
-) -> AbstractContextManager[RunRecord | None]: ...
-def recorded(
-    out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]
-) -> AbstractContextManager[RunRecord | None]:
+def recorded(out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord | None]: ...
+def recorded(out: Path | None, inputs: Iterable[Path], **facts: Unpack[RunFacts]) -> Opened[RunRecord | None]:
     """Open the output folder of a verb, ``run.folder``, with the record of the run; None without ``--out``."""
-    from isoglot.core.run import out_folder, record_run
-
     if out is None:
         return nullcontext()
     about: dict[str, Any] = {"models": opened(), "inputs": inputs, **facts}
     kind = about.pop("kind", "aside")
-    return _with_reads(record_run(out, **about) if kind == "in place" else out_folder(out, **about))
+    return _with_reads(core.record_run(out, **about) if kind == "in place" else core.out_folder(out, **about))
 
 
 @contextmanager
-def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord]:
+def _with_reads(record: Opened[RunRecord]) -> Iterator[RunRecord]:
     """Add every file that was read since the command began to the record of a run.
 
     Files of the package, files in the folder of the run, and files that no longer exist are not inputs.
@@ -76,12 +67,7 @@ def _with_reads(record: AbstractContextManager[RunRecord]) -> Iterator[RunRecord
 
 
 def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
-    """Refuse to write a file that is read.
-
-    Raises:
-        ConfigError: A file is among both.
-        StorageError: The symbolic links of a path lead in a circle.
-    """
+    """Refuse to write a file that is read."""
     from isoglot.core.files import real_path
 
     inputs = {real_path(path) for path in read}
@@ -91,18 +77,10 @@ def refuse_overwriting(written: Iterable[Path], read: Iterable[Path]) -> None:
 
 
 def take_folder(context: typer.Context, out: Path | None) -> Path | None:
-    """Lock the folder of ``--out`` until the command ends; the callback of every such option.
-
-    Raises:
-        ConfigError: It holds the run of another verb: two runs would be mixed, and a record lost.
-        IsoglotError: The run record there cannot be read.
-        StorageError: Another process is writing there.
-    """
-    from isoglot.core.run import read_record
-
+    """Lock the folder of ``--out`` until the command ends; the callback of every such option."""
     if out is not None and not context.resilient_parsing:
         _take(context, out)
-        match read_record(out):
+        match core.read_record(out):
             case {"command": str(command)}:
                 verb = _verb(command, context)
                 if not f"{context.command_path} ".startswith(f"{verb} "):
@@ -111,37 +89,24 @@ def take_folder(context: typer.Context, out: Path | None) -> Path | None:
 
 
 def take_file(context: typer.Context, out: Path | None) -> Path | None:
-    """Lock the file of ``--out`` until the command ends.
-
-    Raises:
-        StorageError: Another process is writing it.
-    """
+    """Lock the file of ``--out`` until the command ends."""
     if out is not None and not context.resilient_parsing:
         _take(context, out)
     return out
 
 
 def take_vectors(context: typer.Context, out: Path) -> Path:
-    """Lock the file or folder of ``--out`` for vectors, which have no run record.
-
-    Raises:
-        ConfigError: It is a folder that holds a run.
-        StorageError: Another process is writing there.
-    """
-    from isoglot.core.run import RECORD
-
+    """Lock the file or folder of ``--out`` for vectors, which have no run record."""
     take_file(context, out)
-    if (out / RECORD).exists():
-        raise ConfigError(f"{out} holds another verb's run ({RECORD})", "name another --out", "run-exists")
+    if (out / core.RECORD).exists():
+        raise ConfigError(f"{out} holds another verb's run ({core.RECORD})", "name another --out", "run-exists")
     return out
 
 
 def _take(context: typer.Context, out: Path) -> None:
-    from isoglot.core.run import sole_writer
-
     session = context.find_root().obj
     if isinstance(session, Session):
-        session.held.enter_context(sole_writer(out))
+        session.held.enter_context(core.sole_writer(out))
 
 
 def _verb(command: str, context: typer.Context) -> str:
@@ -158,31 +123,16 @@ def _verb(command: str, context: typer.Context) -> str:
     return " ".join(named)
 
 
-def place(out: Path | None) -> dict[str, str]:
-    """Where the results are, for JSON."""
-    return {} if out is None else {"out": str(out)}
-
-
-def write_all(run: RunRecord, name: str, value: Mapping[str, Any], texts: Mapping[str, str | bytes]) -> None:
-    """Write a result as JSON and its other files to the folder of a run, and record them all."""
-    from isoglot.core.files import write_json
-
-    write_texts(run, texts)
-    write_json(run.folder / name, with_opened(value))
-    run.add_output(run.folder / name)
-
-
 def publish(
     output: Output,
     out: Path | None,
     work: Callable[[Path | None], Rendering],
-    *,
-    inputs: Iterable[Path],
-    seed: int,
     name: str | None = None,
+    *,
     model: str | None = None,
-    device: str | None = None,
-    config: Config | None = None,
+    inputs: Iterable[Path] = (),
+    bare: bool = False,
+    **facts: Unpack[RunFacts],
 ) -> Rendering:
     """Do the work of a verb, write its result to ``--out`` if given, and print it.
 
@@ -190,41 +140,28 @@ def publish(
         output: Standard output of the verb.
         out: Folder of ``--out``.
         work: Computes the result; given the folder to write files of its own to, or None without ``--out``.
-        inputs: Files that are read, for the record of the run.
-        seed: Random seed, for the record.
-        name: File of the result as JSON. Default: none, nor any other file of the rendering.
+        name: File of the result as JSON. Default: none.
         model: Name of the model, added to the result.
-        device: Device, for the record.
-        config: Config, for the record.
+        inputs: Files that are read, for the record of the run.
+        bare: Leave ``--out`` out of the JSON.
+        **facts: The rest of the record.
     """
-    with recorded(out, inputs, seed=seed, device=device, config=config) as run:
+    from isoglot.core.files import as_json, write_files
+
+    files: dict[str, str | bytes] = {}
+    with recorded(out, inputs, **facts) as run:
         found = work(None if run is None else run.folder)
         value = found.value if model is None else {"model": model, **found.value}
-        files = found.files(page_facts()) if run is not None and name is not None else {}
-        if run is not None and name is not None:
-            write_all(run, name, value, files)
-    output.result({**place(out), **value}, found.shown)
-    if found.notes:
-        output.say("\n".join(["", *found.notes]))
+        if run is not None:
+            files = dict(found.files(page_facts()))
+            run.device = found.record.get("device", run.device)
+            if "config" in found.record:
+                run.config = {**(run.config or {}), **found.record["config"]}
+            if name is not None:
+                files[name] = as_json({**value, "opened": opened()} if opened() else value)
+            for path in write_files(run.folder, files):
+                run.add_output(path)
+    output.print(found._replace(value=value), **({} if bare or out is None else {"out": str(out)}))
     if out is not None and PAGE in files:
         output.say(f"The page is {out / PAGE}")
     return found
-
-
-def write_texts(run: RunRecord, texts: Mapping[str, str | bytes]) -> None:
-    """Write files to the folder of a run, and record them."""
-    from isoglot.core.files import write_files
-
-    for path in write_files(run.folder, texts):
-        run.add_output(path)
-
-
-def with_opened(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A result with the weights of training runs it is about, if there are any."""
-    return {**value, "opened": opened()} if opened() else dict(value)
-
-
-def files_of(values: Sequence[str] | None) -> list[Path]:
-    """The files among ``NAME=FILE`` options, for the record."""
-    named = [Path(value if is_path(value) else value.partition("=")[2]).expanduser() for value in values or ()]
-    return [path for path in named if path.is_file()]

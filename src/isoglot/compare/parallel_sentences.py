@@ -84,6 +84,22 @@ def comparison_pairs(
         raise ConfigError(problem, "give parallel sentences in these languages", "built-in-language") from error
 
 
+def two_sides_of(sets: Sequence[ParallelSet]) -> tuple[tuple[str, str], list[SentencePair]]:
+    """The languages of a set with two, and its sentences in pairs.
+
+    >>> two_sides_of([ParallelSet.from_lists({"en": ["Yes."], "de": ["Ja."]})])
+    (('en', 'de'), [('Yes.', 'Ja.')])
+
+    Raises:
+        ConfigError: There are more than two languages, or none.
+    """
+    codes = list(dict.fromkeys(code for one in sets for code in one.sentences))
+    if len(codes) != 2:
+        remedy = "name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt"
+        raise ConfigError(f"--parallel names {', '.join(codes)}", remedy, "other-language")
+    return (codes[0], codes[1]), list(zip(*(sets[0].sentences[code] for code in codes), strict=True))
+
+
 def check_count(sentences: int, measures: Sequence[str] = (), *, option: str = "") -> None:
     """Check that there are enough sentences, for any measure and for the given ones.
 

@@ -18,7 +18,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from isoglot.core.errors import ConfigError, InputError, check_name, check_range, shown
 from isoglot.core.language_codes import language_code
@@ -464,6 +464,37 @@ def twin_files(
     report.documents = writer.documents
     report.skipped = 0 if skip is None else skip.count
     return report
+
+
+def write_twins(
+    texts: Mapping[str, Sequence[Path]],
+    folder: Path,
+    kind: Kind,
+    *,
+    skip_bad: int = 0,
+    progress: Progress = SILENT,
+    **options: Any,  # noqa: ANN401 - those of twin_files
+) -> dict[str, RewriteReport]:
+    """Write the twin of each text, and its word alignment unless words are at random; returns reports by twin.
+
+    Args:
+        texts: Files of each language.
+        folder: Where ``CODE.txt`` and ``CODE.align`` go, with the code of the twin.
+        kind: As for :func:`twin`.
+        skip_bad: Number of malformed lines of a language that are skipped.
+        progress: Progress reporter.
+        **options: Degree, share of words kept, and seed, as for :func:`twin_files`.
+
+    Raises:
+        ConfigError: As for :func:`twin_files`, like the other errors.
+    """
+    reports = {}
+    for language, paths in texts.items():
+        code = twin_code(language, kind)
+        how = {**options, "alignment": None if kind == "frequency" else folder / f"{code}.align"}
+        skip = Skip(skip_bad)
+        reports[code] = twin_files(paths, folder / f"{code}.txt", language, kind, skip=skip, progress=progress, **how)
+    return reports
 
 
 def _twin_provenance(

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isoglot.core.artifact import read_sealed
+from isoglot.core.artifact import is_stored, read_sealed
 from isoglot.core.errors import ConfigError, CorruptFileError, IsoglotError, StorageError
 from isoglot.core.files import check_file, read_json
-from isoglot.model.folder import INDEX, folder_size, open_encoder, read_about
+from isoglot.model.folder import INDEX, VOCABULARY, folder_size, open_encoder, read_about
 from isoglot.model.hf.sentence_transformers import MODULES
 from isoglot.model.hf.source import WAYS, open_hf_model, open_hf_vocabulary, open_sentence_head
 from isoglot.text.provenance import Provenance, stored_provenance, unknown
+from isoglot.vocab.vocabulary import INDEX as VOCABULARY_INDEX
+from isoglot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from isoglot.model.encoder import Encoder
@@ -235,3 +237,24 @@ def _hf_provenance(source: str | Path) -> Provenance:
     if not isinstance(mark, dict) or "provenance" not in mark:
         return unknown(source.name)
     return stored_provenance(source, str(mark["provenance"]), name=PROVENANCE)
+
+
+def open_vocabulary(name: str | Path) -> Vocabulary:
+    """Open a vocabulary: isoglot's own by its folder, that of an encoder (``isoglot-mini`` among them), or a tokenizer.
+
+    >>> len(open_vocabulary("isoglot-mini").languages)
+    5
+
+    Args:
+        name: Folder, name of an encoder, tokenizer file, or name on the Hugging Face hub.
+
+    Raises:
+        ConfigError: There is no such vocabulary.
+        StorageError: A file cannot be read.
+    """
+    folder = Path(name)
+    if not is_stored(folder / VOCABULARY_INDEX) and (encoder := encoder_folder(name)) is not None:
+        folder = encoder / VOCABULARY
+    if is_stored(folder / VOCABULARY_INDEX):
+        return Vocabulary.load(folder)
+    return Vocabulary.from_tokenizer(name)

@@ -10,6 +10,7 @@ from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.report.figures import Line, lines
 from isoglot.report.page import Page, Section
+from isoglot.report.results import Rendering
 from isoglot.represent.extraction import cut_in_words
 from isoglot.retrieve.dictionaries import Coverage
 from isoglot.retrieve.leaks import left_out
@@ -18,12 +19,14 @@ from isoglot.retrieve.metrics import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rich.console import RenderableType
 
     from isoglot.align.alignment import Alignment
     from isoglot.align.words.encoder_links import LayerChoice
-    from isoglot.align.words.linking import LinkedBitext
+    from isoglot.align.words.linking import BitextDictionaries, LinkedBitext
+    from isoglot.align.words.word_aligner import Aligner
     from isoglot.retrieve import MethodScores
 
 
@@ -114,6 +117,28 @@ def remarks(result: Alignment) -> list[str]:
             said = in_words(scores.precision[1].value, scores.queries, None if other is None else other.value, queries)
             notes.append(f"All entries / spelled differently, {when} the map: {said}")
     return [*notes, facts["leak_check"]["sentence"]]
+
+
+def alignment_result(result: Alignment, source: str, target: str, out: Path) -> Rendering:
+    """An alignment as JSON, page and table.
+
+    Args:
+        result: The alignment.
+        source: Name of the source.
+        target: Name of the target.
+        out: Folder of the maps.
+    """
+    checked = [result.facts["leak_check"]["sentence"]] if "leak_check" in result.facts else []
+    models = f"source {source}, target {target}"
+    linked = {"linked_by": result.facts["linked_by"]} if "linked_by" in result.facts else {}
+    where = f"Maps and metrics in {out}"
+    return Rendering(
+        result.as_dict(),
+        alignment_table(result),
+        lambda facts: alignment_page(result, facts=(models, *checked, *facts)).files(),
+        [*remarks(result), finding(result), f"Looked for: {searched(result)}", where],
+        {"config": linked} if linked else {},
+    )
 
 
 def convergence_in_words(result: Alignment) -> list[str]:
@@ -251,6 +276,29 @@ def links_shown(linked: LinkedBitext) -> RenderableType:
     if counts.used < counts.pairs:
         text += f"\nLeft out: {counts.blank} blank, {counts.one_sided} one-sided, {counts.overlong} overlong"
     return Text(text) if linked.choice is None else Group(choice_table(linked.choice), Text(text))
+
+
+def links_result(linked: LinkedBitext, model: str | None, out: Path) -> Rendering:
+    """Word alignment of bitext as JSON and on a terminal, with a page if a layer of a model was chosen."""
+    choice = linked.choice
+    notes = ([] if choice is None else [choice_in_words(choice)]) + [f"Links, words and metrics in {out}"]
+
+    def files(facts: Sequence[str]) -> dict[str, str | bytes]:
+        if choice is None:
+            return {}
+        return link_layers_page(choice, linked.languages, facts=(f"model {model}", *facts)).files()
+
+    record = {"device": linked.aligner.device, "config": linked.aligner.origin()}
+    return Rendering(linked.facts(), links_shown(linked), files, notes, record)
+
+
+def dictionaries_result(found: BitextDictionaries, aligner: Aligner | None, out: Path) -> Rendering:
+    """Dictionaries induced from bitext, with a given aligner or one that was trained on it."""
+    facts = found.facts()
+    lines = [f"{name}: {facts[name]['words']:,} words, {facts[name]['entries']:,} entries" for name in found.entries]
+    given = {} if aligner is None else {"align": aligner.config.model_dump(mode="json") | aligner.origin()}
+    record = {"config": given} if given else {}
+    return Rendering(facts, "\n".join(lines), notes=[f"Dictionaries in {out}"], record=record)
 
 
 def link_layers_page(choice: LayerChoice, languages: tuple[str, str], *, facts: Sequence[str] = ()) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from isoglot.core.language_codes import language_name
@@ -9,14 +10,20 @@ from isoglot.core.progress import listed
 from isoglot.core.table import Column, Table
 from isoglot.model.config import SharingPlan
 from isoglot.report.figures import Figure, Line, lines, plan_figure
-from isoglot.report.page import Page, Section, escape, markup
+from isoglot.report.page import PAGE, Page, Section, escape, markup
+from isoglot.report.results import Marked, Rendering, key
 from isoglot.report.steer import LOOKS, colored
+from isoglot.report.steer_tables import runs
 from isoglot.study.demo.thumbnail import ARMS, ArmResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import RenderableType
 
     from isoglot.study.demo.real_languages import RealLanguages
+    from isoglot.study.demo.thumbnail import ThumbnailSize
 
 
 _EMERGES = "A shared space emerges while the model learns to fill in blanks"
@@ -257,4 +264,48 @@ def _found(seen: RealLanguages) -> Section:
     return Section(
         title="Translations lie near each other, nearer without the languages’ means",
         body=[words, Table.from_rows(rows, columns, caption="P@1 by language")],
+    )
+
+
+# --- the same on a terminal ---
+
+
+def thumbnail_result(
+    results: Sequence[ArmResult], real: RealLanguages, size: ThumbnailSize, tested: int, out: Path
+) -> Rendering:
+    """Both parts of the demo as JSON, and how many twins each encoder found."""
+    note = "twins found (P@1), each language's mean removed, estimated on other sentences"
+    head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centered)))]
+    rows = [[_title(result), *(f"{100 * value:.1f} %" for value in result.centered)] for result in results]
+    value = {
+        "page": str(out / PAGE),
+        "real_languages": real.as_dict(),
+        "size": asdict(size),
+        "arms": {result.name: asdict(result) for result in results},
+    }
+    return Rendering(value, Table.from_cells(head, rows, footnotes=(note,)), notes=[lead(results, tested)])
+
+
+def shifted_sentences(real: RealLanguages) -> RenderableType:
+    """Each sentence with what it becomes in every language, and the legend."""
+    from rich.console import Group
+    from rich.table import Table as RichTable
+
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
+    for number, sentence in enumerate(next(iter(real.shifted.values())).sources):
+        grid.add_row("en", sentence)
+        for code, made in real.shifted.items():
+            grid.add_row(code, Marked(runs(made, number)))
+        grid.add_row()
+    return Group(grid, key("the new language"))
+
+
+def found_in_words(real: RealLanguages) -> str:
+    """How many translations isoglot-mini finds, with each language's mean and without."""
+    found = ", ".join(
+        f"{code} {100 * raw:.0f} → {100 * centered:.0f} %" for code, (raw, centered) in real.found.items()
+    )
+    return (
+        f"How often is the nearest of {real.tested} sentences the translation? As the model has them → with each\n"
+        f"language's mean taken away: {found}. Chance is {100 / real.tested:.1f} %."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isoglot.core.progress import counted
@@ -23,7 +24,7 @@ from isoglot.report.steer_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.measure import Measurement
@@ -49,12 +50,14 @@ class Rendering(NamedTuple):
         shown: On a terminal.
         files: Texts of its files by name; given the last lines of a page.
         notes: Sentences about it, printed below unless ``--quiet``.
+        record: What only the work could tell of the run: its device, and facts beside its config.
     """
 
-    value: dict[str, Any]
+    value: Any
     shown: RenderableType
     files: Callable[[Sequence[str]], dict[str, str | bytes]] = lambda _: {}
     notes: Sequence[str] = ()
+    record: Mapping[str, Any] = MappingProxyType({})
 
 
 # --- steer ---

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
 from isoglot.core.progress import counted
 from isoglot.core.table import Column, Table
 from isoglot.report.figures import Bar, Figure, Line, bars, lines
-from isoglot.report.page import Page, Section
+from isoglot.report.page import PAGE, Page, Section
+from isoglot.report.results import Rendering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from isoglot.transfer.experiment import Outcome
     from isoglot.transfer.map_protocol import MapTransfer
-    from isoglot.transfer.scoring.evaluation import SelectionRule
+    from isoglot.transfer.scoring.evaluation import FileScore, SelectionRule
     from isoglot.transfer.shift_protocol import ShiftedTest, ShiftOutcome
     from isoglot.vocab.anchors import AnchorReport, PairAnchors
 
@@ -48,6 +51,47 @@ def outcome_page(done: Outcome, *, facts: Sequence[str] = ()) -> Page:
         ],
         facts=facts,
     )
+
+
+def outcome_result(done: Outcome, out: Path | None, language: str, task_file: Path | None = None) -> Rendering:
+    """A task on a terminal, with the command that uses the best model.
+
+    Args:
+        done: What was measured.
+        out: Folder of the model.
+        language: A language to predict.
+        task_file: File of the user's own task.
+    """
+    from rich.console import Group
+
+    text = "$'First text.\\tSecond text.'" if getattr(done.best.task, "texts", 1) == 2 else "'Some text.'"
+    own = "" if task_file is None else f" --task {shlex.quote(str(task_file))}"
+    use = f"Use it: isoglot transfer predict {shlex.quote(str(out))} {text} --lang {language}{own}"
+    notes = [] if out is None else [f"The page is {out / PAGE}", use]
+    return Rendering(done.facts(), Group(f"{done.learned.finding()}\n", done.table()), notes=notes)
+
+
+def compared_table(rows: Sequence[dict[str, Any]], one: str, other: str) -> Table:
+    """Two experiments, language by language."""
+    columns = [
+        Column("language"),
+        Column("one", title=one, format=".1f"),
+        Column("other", title=other, format=".1f"),
+        Column("difference", format="+.1f"),
+        Column("interval", title="95 % over sentences", align="right"),
+        Column("p", format=".4f"),
+        Column("p_corrected", title="p, Holm", format=".4f"),
+    ]
+    return Table.from_rows([row | {"interval": f"{row['low']:+.1f} – {row['high']:+.1f}"} for row in rows], columns)
+
+
+def file_scores_result(found: FileScore) -> Rendering:
+    """Scores of a file of predictions."""
+    interval = f"{found.interval.low:.1f} – {found.interval.high:.1f}"
+    values = found.scores.values.items()
+    rows = [[label, f"{value:.1f}", interval if label == found.metric else ""] for label, value in values]
+    head = ["score", "value", f"95 % over {found.sentences:,} sentences"]
+    return Rendering(found.facts(), Table.from_cells(head, rows), notes=[found.remark] if found.remark else [])
 
 
 def _scores_figure(done: Outcome) -> Figure:
@@ -117,6 +161,13 @@ def map_transfer_page(result: MapTransfer, languages: Sequence[str], *, facts: S
         sections=[*found, Section(title="All scores", body=[table])],
         facts=facts,
     )
+
+
+def map_transfer_result(result: MapTransfer, languages: Sequence[str], out: Path | None) -> Rendering:
+    """Map transfer on a terminal."""
+    notes = [map_finding(result, code) for code in languages] + ([] if out is None else [f"The page is {out / PAGE}"])
+    where = {} if out is None else {"out": str(out)}
+    return Rendering({**where, **result.facts()}, layer_table(result, languages), notes=notes)
 
 
 def map_transfer_figure(result: MapTransfer, language: str) -> Figure:
@@ -220,6 +271,16 @@ def shift_page(found: ShiftOutcome, rows: Sequence[dict[str, object]], *, facts:
         lead=f"{shift_finding(found)}.",
         sections=sections,
         facts=facts,
+    )
+
+
+def shift_result(found: ShiftOutcome, model: str) -> Rendering:
+    """Transfer with a shift."""
+    rows = found.table_rows()
+    return Rendering(
+        {"model": model, **found.facts()},
+        found.table(),
+        lambda facts: {"shift.csv": Table.from_rows(rows).csv(), **shift_page(found, rows, facts=facts).files()},
     )
 
 

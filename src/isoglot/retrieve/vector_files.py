@@ -7,19 +7,24 @@ import os
 import warnings
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from isoglot.core.errors import InputError, StorageError, cut, shown
 from isoglot.core.files import note_read, storage_error
+from isoglot.represent import embedding_rows
 from isoglot.represent.representations import Representations
 from isoglot.retrieve.layer_scores import VectorSet
-from isoglot.text.formats.word_vectors import read_vectors
+from isoglot.retrieve.leaks import training_provenance
+from isoglot.static.vectors_of_words import check_vec
+from isoglot.text.formats.word_vectors import read_vectors, write_vectors
 from isoglot.text.provenance import Provenance, provenance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from isoglot.model import EncoderLike
 
 
 def read_side(
@@ -85,6 +90,42 @@ def vectors_provenance(path: str | Path) -> Provenance:
     if path.is_dir() or path.suffix == ".safetensors":
         return Representations.open(path).provenance
     return provenance_of(path)
+
+
+def write_embeddings(
+    encoder: EncoderLike,
+    out: Path,
+    words: Sequence[str] | None = None,
+    language: str | None = None,
+    *,
+    name: str = "",
+) -> dict[str, Any]:
+    """Write the rows of an embedding matrix that are whole words as a ``.vec`` file, and return facts about it.
+
+    Args:
+        encoder: Any encoder.
+        out: The file.
+        words: Only these words. Default: all of the language.
+        language: Their language.
+        name: Name of the encoder.
+
+    Raises:
+        ConfigError: The file does not end in ``.vec``.
+        InputError: No word is one subword.
+        StorageError: The file cannot be written.
+    """
+    check_vec(out)
+    found = embedding_rows(encoder, words, language)
+    write_vectors(out, found.words, found.vectors_ND, provenance=training_provenance([encoder]))
+    return {
+        "out": str(out),
+        "model": name,
+        "pool": "embeddings",
+        "language": language,
+        "words": len(found.words),
+        "hidden_size": int(found.vectors_ND.shape[1]),
+        "asked": None if words is None else len(words),
+    }
 
 
 def _read_npy(path: Path) -> list[np.ndarray]:

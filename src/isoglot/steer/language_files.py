@@ -274,3 +274,33 @@ def export_packed(
             error=packing_error(encoder.state_dict(), packed.state_dict()),
             size=folder_size(scratch),
         )
+
+
+def pack_model(
+    encoder: Encoder, model: str, folder: Path, *, means: Path | None = None, step: float | None = None
+) -> tuple[PackedExport, list[str]]:
+    """Write an encoder in packed form with the means stored with it, or those of a folder; and return their languages.
+
+    Args:
+        encoder: The encoder.
+        model: Its name or folder, whose training record is kept.
+        folder: Output folder.
+        means: Folder of means. Default: those of the model, if it has any.
+        step: Quantization step, see :func:`export_packed`.
+
+    Raises:
+        ConfigError: The model is packed and a step is given, or as for :func:`export_packed`.
+        StorageError: A file cannot be read or written.
+    """
+    from isoglot.model.folder import read_index
+    from isoglot.model.load import encoder_folder
+
+    origin = encoder_folder(model)
+    index = {} if origin is None else read_index(origin)
+    if step is not None and index.get("form") == "packed":
+        problem = f"--step {step:g}, and {model} is packed already: its weights stay what they are"
+        remedy = "leave it out, or export the encoder it was packed from"
+        raise ConfigError(problem, remedy, "conflicting-options")
+    known = own_known(model) if means is None else read_known(means)
+    found = export_packed(encoder, folder, known=known, about=index.get("about", {}), step=step)
+    return found, [] if known is None else list(known[0].languages)

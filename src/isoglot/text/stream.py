@@ -21,14 +21,14 @@ from functools import partial
 from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
-from isoglot.core.errors import IsoglotError, check_range
+from isoglot.core.errors import ConfigError, IsoglotError, check_range
 from isoglot.core.progress import SILENT, Progress, Task
 from isoglot.text.formats.lines import LineWriter, Skip, parsed, read_lines
 from isoglot.text.formats.plain import check_text
 from isoglot.text.provenance import Provenance, Step, UsedDictionary, derived, recorded_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -322,3 +322,64 @@ def rewrite(
     report.written, report.documents = writer.lines, writer.documents
     report.skipped = 0 if skip is None else skip.count
     return report
+
+
+Named = dict[str, tuple[str, list["Path"]]]
+"""Language and files of what is written, by the name of the new file."""
+
+
+def named_targets(texts: Mapping[str, Sequence[Path]], *, by_file: bool = False, compress: str = "none") -> Named:
+    """Name the files that the text of each language is rewritten to: ``en.txt``, or the names that files have already.
+
+    >>> named_targets({"en": [], "de": []}, compress="zst")
+    {'en.txt.zst': ('en', []), 'de.txt.zst': ('de', [])}
+
+    Args:
+        texts: Files of each language.
+        by_file: One new file for each file, under its name. Default: one for each language.
+        compress: ``none``, ``gz``, ``xz`` or ``zst``.
+
+    Raises:
+        ConfigError: Two would have the same name.
+    """
+    ending = ".txt" if compress == "none" else f".txt.{compress}"
+    found: Named = {}
+    for code, paths in texts.items():
+        for name, used in [(path.name, [path]) for path in paths] if by_file else [(code + ending, list(paths))]:
+            if name in found:
+                remedy = "do them one at a time, into folders of their own"
+                raise ConfigError(f"two files are named {name}", remedy, "duplicate")
+            found[name] = code, used
+    return found
+
+
+def rewrite_all(
+    named: Named,
+    work: Callable[..., Report],
+    folder: Path | None,
+    *,
+    skip_bad: int = 0,
+    say: Callable[[str], None] = lambda _: None,
+    progress: Progress = SILENT,
+    **options: Any,  # noqa: ANN401 - those of the work
+) -> dict[str, dict[str, Any]]:
+    """Call ``work(language, paths, target, ...)`` for each new file, and return the reports by its name.
+
+    Args:
+        named: What :func:`named_targets` returns.
+        work: Reads the files, and writes the target unless it is None.
+        folder: Where new files go; None if nothing is written.
+        skip_bad: Number of malformed lines that are skipped, for each new file.
+        say: Called with a line about those that were.
+        progress: Progress reporter.
+        **options: Further options of the work.
+    """
+    reports = {}
+    for name, (language, paths) in named.items():
+        skip = Skip(skip_bad)
+        target = None if folder is None else folder / name
+        report = work(language, paths, target, skip=skip, progress=progress, **options)
+        reports[name] = report.facts() | {"skipped": skip.count}
+        if skip.first is not None:
+            say(f"{language}: {skip.count} skipped, the first: {skip.first}")
+    return reports

@@ -145,6 +145,20 @@ class Models:
         return {code: map_hash(maps[layer]) for code, maps in self.maps.items()}
 
 
+def models_with(
+    source: EncoderLike, others: Mapping[str, EncoderLike], bilingual: EncoderLike | None = None
+) -> list[Models]:
+    """Return monolingual models and, to compare with, one of all languages if there is one.
+
+    Args:
+        source: Model of the training language.
+        others: Model of each test language.
+        bilingual: One model of all of them.
+    """
+    found = [Models("monolingual", source, others)]
+    return found if bilingual is None else [*found, Models("bilingual", bilingual, dict.fromkeys(others, bilingual))]
+
+
 # --- results ---
 
 

@@ -22,12 +22,13 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from isoglot.core.artifact import read_sealed
-from isoglot.core.errors import ConfigError, check_name
+from isoglot.core.errors import ConfigError, check_name, shown
 from isoglot.core.progress import SILENT, Progress
 from isoglot.core.progress import Task as Work
 from isoglot.core.table import Table
 from isoglot.languages.builtin import TEXT_SENTENCES, builtin_languages, builtin_text
 from isoglot.represent.layer_pass import Layers, chosen_layers
+from isoglot.steer.language_files import read_known
 from isoglot.steer.means import LanguageMeans
 from isoglot.steer.shift_choice import SHARE, alpha_by_dev, alpha_by_means
 from isoglot.steer.shifted_decoding import check_alphas
@@ -41,6 +42,7 @@ from isoglot.transfer.tuning.tuned_folder import IDENTITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from isoglot.core.run import RunRecord
     from isoglot.transfer.tuning.tuned_encoder import Tuned
@@ -166,12 +168,12 @@ class ShiftOutcome:
         before = None
         for row in self.table_rows():
             plain = row["chosen_by"] == "no shift"
-            shown = ["" if row["language"] == before else row["language"], str(row["layer"]), f"{row['alpha']:.3g}"]
-            shown += [_WORDS.get(row["chosen_by"], row["chosen_by"]), f"{row['score']:.1f}"]
+            line = ["" if row["language"] == before else row["language"], str(row["layer"]), f"{row['alpha']:.3g}"]
+            line += [_WORDS.get(row["chosen_by"], row["chosen_by"]), f"{row['score']:.1f}"]
             if not plain:
-                shown += [f"{row['difference']:+.1f}", f"{row['low']:+.1f} – {row['high']:+.1f}"]
-                shown += [f"{row['p']:.4f}", f"{row['p_corrected']:.4f}"]
-            cells.append([*shown, *[""] * 4 * plain])
+                line += [f"{row['difference']:+.1f}", f"{row['low']:+.1f} – {row['high']:+.1f}"]
+                line += [f"{row['p']:.4f}", f"{row['p_corrected']:.4f}"]
+            cells.append([*line, *[""] * 4 * plain])
             before = row["language"]
         return Table.from_cells(head, cells, align="lrrlr")
 
@@ -441,3 +443,47 @@ def checked_alphas(alphas: Sequence[float], choose: Choose) -> list[float]:
     if not found and choose != "rule":
         raise ConfigError("no alpha but 0", "give some, such as 0.5, 1 and 2", "invalid-value")
     return found
+
+
+def parse_alphas(alpha: str, grid: str | None = None) -> tuple[Choose, Sequence[float]]:
+    """Return how alpha is chosen, and the alphas to try.
+
+    >>> parse_alphas("0.5,1")
+    ('given', [0.5, 1.0])
+
+    Args:
+        alpha: ``dev``, ``rule`` or numbers separated by commas.
+        grid: Numbers to try on dev. Default: :data:`GRID`.
+
+    Raises:
+        ConfigError: There is a grid without ``dev``, a number is malformed, or as for :func:`checked_alphas`.
+    """
+    if grid is not None and alpha != "dev":
+        raise ConfigError("--grid is for --alpha dev", "leave it out", "conflicting-options")
+    if alpha == "rule":
+        return "rule", GRID
+    if alpha == "dev" and grid is None:
+        return "dev", GRID
+    choose: Choose = "dev" if alpha == "dev" else "given"
+    option, text = ("--grid", grid or "") if choose == "dev" else ("--alpha", alpha)
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        remedy = f"write {'dev, rule or ' * (choose == 'given')}numbers such as 0.5,1,2"
+        raise ConfigError(f"{option} {shown(text)} is not a list of numbers", remedy, "malformed-option") from None
+    return choose, checked_alphas(numbers, choose)
+
+
+def shift_means(
+    tuned: Tuned,
+    folder: Path | None = None,
+    texts: Mapping[str, Sequence[str]] | None = None,
+    builtin: int | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Means:
+    """Read the means of a shift from a folder, or return a function that learns them as :func:`learn_means` does."""
+    if folder is not None:
+        return read_known(folder)[0]
+    return partial(learn_means, tuned, texts=texts, builtin=builtin, seed=seed, progress=progress)

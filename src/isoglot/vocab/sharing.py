@@ -160,6 +160,33 @@ class Grading:
             raise ConfigError(problem, "ranks count from 1, the lower one first", "invalid-value")
 
 
+def parse_grading(
+    keep: Keep | None, band: str | None = None, dictionaries: Mapping[Pair, Sequence[str | Path]] | None = None
+) -> Grading | None:
+    """Return the choice of anchors with a band such as ``1-1000``; None if none is asked for.
+
+    >>> parse_grading("band", "1-1000").band
+    (1, 1000)
+
+    Args:
+        keep: How anchors are chosen.
+        band: First and last rank.
+        dictionaries: Dictionaries of each pair.
+
+    Raises:
+        ConfigError: A band or dictionaries without a choice, a malformed band, or as for :class:`Grading`.
+    """
+    if keep is None and (band or dictionaries):
+        remedy = "say what to keep, or leave them out"
+        raise ConfigError("--band and --dictionary belong to --keep", remedy, "conflicting-options")
+    first, _, last = (band or "0-0").partition("-")
+    if not (first.isdecimal() and last.isdecimal()):
+        raise ConfigError(f"--band {shown(band)} is not first-last", "write it as --band 1-1000", "malformed-option")
+    if keep is None:
+        return None
+    return Grading(keep=keep, band=(int(first), int(last)) if band else None, dictionaries=dictionaries)
+
+
 def friends_of(grading: Grading, languages: Sequence[str]) -> dict[Pair, Friends]:
     """Read the dictionaries of each language pair, if the choice needs them.
 

@@ -9,32 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 from typer.core import TyperGroup
 
-from isoglot.cli.inputs import Langs, option, read_sets, two_langs
-from isoglot.cli.options import (
-    INPUT,
-    MODEL,
-    Device,
-    LayerList,
-    ModelRun,
-    OptionalOut,
-    Seed,
-    SentencePool,
-    Settings,
-    open_run,
-    parse_layers,
-    sentence_count,
-    verb,
-)
+from isoglot.cli.declaration import INPUT, argument, option, verb
+from isoglot.cli.inputs import Files, Langs, LayerList, files_of, parse_layers, read_sets, two_langs
+from isoglot.cli.options import EMBEDDED, Device, ModelRun, OptionalOut, Run, SentencePool, Settings, open_run
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import files_of, publish
-from isoglot.core.errors import ConfigError
+from isoglot.cli.run_files import publish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoglot.compare.parallel_sentences import SentencePair
     from isoglot.model import EncoderLike
-    from isoglot.report.results import Rendering
 
 
 class _Default(TyperGroup):
@@ -61,60 +46,44 @@ app = typer.Typer(
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of two languages, and what they are measured by."""
+    """Sentences of two languages, and what they are measured by.
+
+    Options:
+        parallel: Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.
+        sentences: The first N. Default: 500 built-in ones, or all of files.
+        measure: paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated.
+    """
 
     SECTION: ClassVar[str] = INPUT
-    parallel: Annotated[
-        list[str] | None,
-        option(
-            "--parallel",
-            "LANG=FILE",
-            "Sentences line by line; twice, the first side's first. Or one table.tsv. Default: built-in ones.",
-        ),
-    ] = None
+    parallel: Annotated[Files, option("LANG=FILE")] = None
     langs: Langs = None
-    sentences: Annotated[
-        int | None, sentence_count("The first N. Default: 500 built-in ones, or all of files.", least=4, most=1_000_000)
-    ] = None
-    measure: Annotated[
-        list[str] | None,
-        option("--measure", "NAME", "paper-cka, cka, debiased-cka, procrustes, rsa…, or all. May be repeated."),
-    ] = None
+    sentences: Annotated[int | None, option("N", min=4, max=1_000_000)] = None
+    measure: Annotated[Files, option("NAME")] = None
 
     def read(self, default: Sequence[str]) -> tuple[list[str], list[SentencePair], tuple[str, str] | None]:
         """Measures, sentences of files, and their languages; no sentences if none are given."""
         from isoglot.compare.encoders import chosen_measures
-        from isoglot.compare.parallel_sentences import SENTENCES, check_count
+        from isoglot.compare.parallel_sentences import SENTENCES, check_count, two_sides_of
 
         measures = chosen_measures(self.measure or default)
         if not self.parallel:
             check_count(self.sentences or SENTENCES, measures)
             return measures, [], two_langs(self.langs) if self.langs else None
-        sets = read_sets(self.parallel, self.langs, self.sentences)
-        codes = list(dict.fromkeys(code for one in sets for code in one.sentences))
-        if len(codes) != 2:
-            raise ConfigError(
-                f"--parallel names {', '.join(codes)}",
-                "name two languages, the first side's first: --parallel en=a.txt --parallel fr=b.txt",
-                "other-language",
-            )
-        pairs = list(zip(*(sets[0].sentences[code] for code in codes), strict=True))
+        languages, pairs = two_sides_of(read_sets(self.parallel, self.langs, self.sentences))
         check_count(len(pairs), measures)
-        return measures, pairs, (codes[0], codes[1])
+        return measures, pairs, languages
 
     def pairs(
-        self,
-        given: list[SentencePair],
-        languages: tuple[str, str] | None,
-        encoders: tuple[EncoderLike, EncoderLike],
-        seed: int,
-    ) -> tuple[tuple[str, str], list[SentencePair]]:
-        """Languages and sentences: those given, else built-in ones."""
+        self, given: list[SentencePair], languages: tuple[str, str] | None, encoders: Sequence[EncoderLike], seed: int
+    ) -> tuple[list[SentencePair], tuple[str, str]]:
+        """Sentences and languages: those given, else built-in ones."""
         from isoglot.compare.parallel_sentences import SENTENCES, comparison_pairs
 
         if given and languages is not None:
-            return languages, given
-        return comparison_pairs(*encoders, self.sentences or SENTENCES, languages=languages, seed=seed)
+            return given, languages
+        one, other = encoders
+        codes, pairs = comparison_pairs(one, other, self.sentences or SENTENCES, languages=languages, seed=seed)
+        return pairs, codes
 
 
 @verb(
@@ -125,28 +94,15 @@ class Sentences:
 )
 def models(
     *,
-    one: Annotated[
-        str | None, typer.Argument(metavar="MODEL_A", callback=open_run, help=f"Reads the first language. {MODEL}")
-    ] = None,
-    other: Annotated[
-        str | None,
-        typer.Argument(metavar="MODEL_B", callback=open_run, help="Reads the second. Default: MODEL_A reads both."),
-    ] = None,
+    one: Annotated[str | None, argument("MODEL_A", callback=open_run)] = None,
+    other: Annotated[str | None, argument("MODEL_B", callback=open_run)] = None,
     sentences: Sentences = Sentences(),  # noqa: B008 - frozen
     layers: LayerList = "all",
-    floor: Annotated[
-        Literal["random", "none"],
-        typer.Option("--floor", help="Untrained encoder on the second side, as a reference; or none."),
-    ] = "random",
-    ceiling: Annotated[
-        str | None,
-        option("--ceiling", "MODEL", "MODEL_A trained from another seed, as the other reference.", callback=open_run),
-    ] = None,
-    without_top: Annotated[int, option("--without-top", "K", "Also without the K top components; 0: not.", min=0)] = 1,
-    rows: Annotated[
-        int, typer.Option("--rows", min=4, max=10_000, help="Sentences for nulls and intervals; of more, a sample.")
-    ] = 2000,
-    draws: Annotated[int, typer.Option("--draws", min=20, max=100_000, help="Random pairings of each null.")] = 200,
+    floor: Literal["random", "none"] = "random",
+    ceiling: Annotated[str | None, option("MODEL", callback=open_run)] = None,
+    without_top: Annotated[int, option("K", "Also without the K top components; 0: not.", min=0)] = 1,
+    rows: Annotated[int, option(min=4, max=10_000)] = 2000,
+    draws: Annotated[int, option(text="Random pairings of each null distribution.", min=20, max=100_000)] = 200,
     pool: SentencePool = "mean",
     run: ModelRun,
 ) -> None:
@@ -155,48 +111,40 @@ def models(
     Gives CKA of every layer with every layer in three forms, and any measures layer by layer.
 
     --out gets compare.json, measures.csv and index.html. A folder called grid or emergence is ./grid here.
+
+    Options:
+        one: Reads the first language. {MODEL}
+        other: Reads the second. Default: MODEL_A reads both.
+        floor: Untrained encoder on the second side, as a reference; or none.
+        ceiling: MODEL_A trained from another seed, as the other reference.
+        rows: Sentences for nulls and intervals; of more, a sample.
     """
     from isoglot.compare.encoders import DEFAULT_MEASURES, CompareConfig, compare_models, random_encoder_like
     from isoglot.model import load_encoder
-    from isoglot.model.load import EMBEDDED
     from isoglot.report.results import comparison_result
 
     measures, given, named = sentences.read(DEFAULT_MEASURES)
-    numbers = parse_layers(layers)
-    first, second = one or EMBEDDED, other or one or EMBEDDED
-    encoder = load_encoder(first, device=run.device)
-    partner = encoder if second == first else load_encoder(second, device=run.device)
+    options: dict[str, Any] = {"rows": rows, "draws": draws, "pool": pool, "seed": run.seed}
+    config = CompareConfig(measures=measures, layers=parse_layers(layers), top=without_top, **options)
+    names = one or EMBEDDED, other or one or EMBEDDED
+    encoder = load_encoder(names[0], device=run.device)
+    partner = encoder if names[1] == names[0] else load_encoder(names[1], device=run.device)
     twin = None if ceiling is None else load_encoder(ceiling, device=run.device)
-    languages, pairs = sentences.pairs(given, named, (encoder, partner), run.seed)
-    config = CompareConfig(
-        measures=measures, layers=numbers, top=without_top, rows=rows, draws=draws, pool=pool, seed=run.seed
+    what = sentences.pairs(given, named, (encoder, partner), run.seed)
+    how: dict[str, Any] = {"names": names, "ceiling": twin, "ceiling_name": ceiling or "", "progress": run.progress}
+    how["floor"] = random_encoder_like(partner, seed=run.seed) if floor == "random" else None
+    inputs = files_of(sentences.parallel)
+    run.publish(
+        lambda _: comparison_result(compare_models(encoder, partner, *what, config, **how)),
+        "compare.json",
+        inputs=inputs,
     )
-
-    def work(_: Path | None) -> Rendering:
-        found = compare_models(
-            encoder,
-            partner,
-            pairs,
-            languages,
-            config,
-            names=(first, second),
-            floor=random_encoder_like(partner, seed=run.seed) if floor == "random" else None,
-            ceiling=twin,
-            ceiling_name=ceiling or "",
-            progress=run.progress,
-        )
-        return comparison_result(found)
-
-    inputs, where = files_of(sentences.parallel), str(encoder.device)
-    publish(run, run.out, work, name="compare.json", inputs=inputs, seed=run.seed, device=where)
 
 
 @verb(app, "grid", example="compare grid figure7.toml --out grid/")
 def grid(
     *,
-    spec: Annotated[
-        Path, typer.Argument(metavar="SPEC.toml", help="Columns of languages with the models of each row.")
-    ],
+    spec: Annotated[Path, argument("SPEC.toml", "Columns of languages with the models of each row.")],
     out: OptionalOut = None,
     settings: Settings = None,
     device: Device = "auto",
@@ -219,27 +167,20 @@ def grid(
     from isoglot.report.results import figure7_result
 
     config = read_figure7(spec, settings or ())
-
-    def work(_: Path | None) -> Rendering:
-        return figure7_result(measure_figure7(config, folder=spec.parent, device=device, progress=output.progress))
-
-    run: dict[str, Any] = {"seed": config.seed, "config": config, "device": str(choose_device(device))}
-    publish(output, out, work, name="figure7.json", inputs=[spec], **run)
+    how: dict[str, Any] = {"folder": spec.parent, "device": device, "progress": output.progress}
+    facts: dict[str, Any] = {"seed": config.seed, "config": config, "device": str(choose_device(device))}
+    facts["inputs"] = [spec]
+    publish(output, out, lambda _: figure7_result(measure_figure7(config, **how)), "figure7.json", **facts)
 
 
 @verb(app, "emergence", example=_EMERGENCE)
 def emergence(
     *,
-    run_folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Folder written by isoglot pretrain, with its checkpoints.")
-    ],
+    run_folder: Annotated[Path, argument("RUN", "Folder written by isoglot pretrain, with its checkpoints.")],
     sentences: Sentences = Sentences(),  # noqa: B008 - frozen
     layers: LayerList = "all",
     pool: SentencePool = "mean",
-    out: OptionalOut = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    run: Run,
 ) -> None:
     """Compute measures at every checkpoint of a training run, as a curve.
 
@@ -249,27 +190,12 @@ def emergence(
     --out gets emergence.json, emergence.csv and index.html.
     """
     from isoglot.compare.emergence import open_run, trace_emergence
-    from isoglot.core.devices import choose_device
     from isoglot.report.results import emergence_result
 
     measures, given, named = sentences.read(["debiased-cka"])
-    numbers = parse_layers(layers)
+    how: dict[str, Any] = {"measures": measures, "layers": parse_layers(layers), "pool": pool}
     encoder = open_run(run_folder)
-    languages, pairs = sentences.pairs(given, named, (encoder, encoder), seed)
-
-    def work(_: Path | None) -> Rendering:
-        found = trace_emergence(
-            run_folder,
-            pairs,
-            languages,
-            measures=measures,
-            layers=numbers,
-            pool=pool,
-            device=device,
-            seed=seed,
-            progress=output.progress,
-        )
-        return emergence_result(found)
-
-    inputs, where = files_of(sentences.parallel), str(choose_device(device))
-    publish(output, out, work, name="emergence.json", inputs=inputs, seed=seed, device=where)
+    what = sentences.pairs(given, named, (encoder, encoder), run.seed)
+    how |= {"device": run.device, "seed": run.seed, "progress": run.progress}
+    inputs = files_of(sentences.parallel)
+    run.publish(lambda _: emergence_result(trace_emergence(run_folder, *what, **how)), "emergence.json", inputs=inputs)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from isoglot.cli.declaration import command
 from isoglot.cli.options import Device, Out, Seed, Settings
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded
-from isoglot.cli.verbs.languages import interlinear
-from isoglot.core.table import Table
+from isoglot.cli.run_files import PAGE, recorded
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_WELCOME = """\
+isoglot shows how languages come to share one space inside a masked language model.
+The one that comes with it, isoglot-mini, has read five languages, and translated sentences side by side.
+Add the difference of two languages' means to every token of an English sentence, and read off what
+the model now says at each place. No word moves, but many turn:
+"""
+_BUILTIN = """
+For experiments the same five languages are built in, small: they speak of one world, and what translates
+each word is known:
+"""
+_TRAINING = """\
+Now small encoders learn two languages each, English and a twin of it in a script of its own, by guessing
+masked words. Which of them will find the twin of a sentence, though nobody shows them any pair?
+"""
 
-    from isoglot.study.demo.real_languages import RealLanguages
-    from isoglot.study.demo.thumbnail import ArmResult
 
-EXAMPLE = "Example: isoglot demo --out demo"
-PAGE = "index.html"
-
-
+@command("demo --out demo")
 def demo(
-    *,
-    out: Out = Path("demo"),
-    settings: Settings = None,
-    device: Device = "auto",
-    seed: Seed = 0,
-    output: Output,
+    *, out: Out = Path("demo"), settings: Settings = None, device: Device = "auto", seed: Seed = 0, output: Output
 ) -> None:
     """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
 
@@ -36,36 +36,23 @@ def demo(
     all have read the same text; a machine too slow for 6 M tokens each is given fewer, chosen once at the start.
     What is trained is kept: the same command again trains nothing. Quicker, and less to see: --set budget=1Mtokens.
     """
-    from dataclasses import asdict
-
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
     from isoglot.core.progress import duration
     from isoglot.core.run import command_line
     from isoglot.languages import parallel
-    from isoglot.report.demo import lead, real_sections, thumbnail_page
+    from isoglot.report import demo as shown
+    from isoglot.report.terminal.languages import interlinear
     from isoglot.study.demo.real_languages import see_real_languages
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 
-    config = build_config(ThumbnailConfig, settings=settings or ())
-    where = str(choose_device(device))
-    output.say("isoglot shows how languages come to share one space inside a masked language model.")
-    output.say(
-        "The one that comes with it, isoglot-mini, has read five languages, and translated sentences side by side.\n"
-        "Add the difference of two languages' means to every token of an English sentence, and read off what\n"
-        "the model now says at each place. No word moves, but many turn:\n"
-    )
+    config, where = build_config(ThumbnailConfig, settings=settings or ()), str(choose_device(device))
+    output.say(_WELCOME)
     real = see_real_languages(device=device, seed=seed, progress=output.progress)
-    _show_real(real, output)
-    output.say(
-        "For experiments the same five languages are built in, small: they speak of one world, and what translates\n"
-        "each word is known:\n"
-    )
-    output.show(interlinear(next(parallel(seed=seed))))
-    output.say(
-        "Now small encoders learn two languages each, English and a twin of it in a script of its own, by guessing\n"
-        "masked words. Which of them will find the twin of a sentence, though nobody shows them any pair?\n"
-    )
+    output.say(shown.shifted_sentences(real))
+    output.say(f"\n{shown.found_in_words(real)}\n{_BUILTIN}")
+    output.say(interlinear(next(parallel(seed=seed))))
+    output.say(_TRAINING)
     start = time.monotonic()
     with recorded(out, (), seed=seed, config=config, device=where, kind="in place") as run:
         results, size = run_thumbnail(out, config, seed=seed, device=device, progress=output.progress, say=output.say)
@@ -74,48 +61,9 @@ def demo(
             size.in_words(),
             f"isoglot {run.versions['isoglot']}, torch {run.versions.get('torch')}, Python {run.versions['python']}.",
         ]
-        page = thumbnail_page(results, tested=config.test_sentences, more=real_sections(real), facts=facts)
+        page = shown.thumbnail_page(results, tested=config.test_sentences, more=shown.real_sections(real), facts=facts)
         for path in (*page.write(out), out / SIZE):
             run.add_output(path)
-    value = {
-        "page": str(out / PAGE),
-        "real_languages": real.as_dict(),
-        "size": asdict(size),
-        "arms": {result.name: asdict(result) for result in results},
-    }
     output.say()
-    output.result(value, _table(results))
-    output.say(f"\n{lead(results, config.test_sentences)}")
+    output.print(shown.thumbnail_result(results, real, size, config.test_sentences, out))
     output.say(f"\nOpen {(out / PAGE).resolve()} in a browser for the figures; {out / 'run.json'} says what ran.")
-
-
-def _show_real(real: RealLanguages, output: Output) -> None:
-    from rich.table import Table as RichTable
-
-    from isoglot.report.results import Marked, key
-    from isoglot.report.steer_tables import runs
-
-    grid = RichTable.grid(padding=(0, 2, 0, 0))
-    for number, sentence in enumerate(next(iter(real.shifted.values())).sources):
-        grid.add_row("en", sentence)
-        for code, made in real.shifted.items():
-            grid.add_row(code, Marked(runs(made, number)))
-        grid.add_row()
-    output.show(grid)
-    output.show(key("the new language"))
-    found = ", ".join(
-        f"{code} {100 * raw:.0f} → {100 * centered:.0f} %" for code, (raw, centered) in real.found.items()
-    )
-    output.say(
-        f"\nHow often is the nearest of {real.tested} sentences the translation? As the model has them → with each\n"
-        f"language's mean taken away: {found}. Chance is {100 / real.tested:.1f} %.\n"
-    )
-
-
-def _table(results: Sequence[ArmResult]) -> Table:
-    from isoglot.study.demo.thumbnail import ARMS
-
-    note = "twins found (P@1), each language's mean removed, estimated on other sentences"
-    head = ["encoder", *(f"layer {layer}" for layer in range(len(results[0].centered)))]
-    rows = [[ARMS[result.name].title, *(f"{100 * value:.1f} %" for value in result.centered)] for result in results]
-    return Table.from_cells(head, rows, footnotes=(note,))

@@ -7,41 +7,22 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import MODEL, Device, Weights, open_runs
+from isoglot.cli.declaration import argument, command, option
+from isoglot.cli.inputs import Files
+from isoglot.cli.options import EMBEDDED, Device, Weights, open_runs
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded, take_folder, write_texts
-
-EXAMPLE = "Example: isoglot explore isoglot-mini --port 8800"
+from isoglot.cli.run_files import PAGE, publish, take_folder
 
 
+@command("explore isoglot-mini --port 8800")
 def explore(
     *,
-    model: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL...",
-            show_default=False,
-            callback=open_runs,
-            help=f"{MODEL} Several are compared, such as RUN/checkpoints/*. Default: isoglot-mini.",
-        ),
-    ] = None,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")] = 0,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            metavar="TEXT",
-            help="Secret in the address. With the same port and token again, an open page comes back. Default: random.",
-        ),
-    ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--export", metavar="DIR", callback=take_folder, help="Write a page to publish there; serve nothing."
-        ),
-    ] = None,
+    model: Annotated[Files, argument("MODEL...", show_default=False, callback=open_runs)] = None,
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option(text="Port; 0 for any that is free.", min=0, max=65_535)] = 0,
+    token: Annotated[str | None, option("TEXT")] = None,
+    browser: Annotated[bool, option(text="Open the page in the browser.", name="--browser/--no-browser")] = True,
+    out: Annotated[Path | None, option("DIR", name="--export", callback=take_folder)] = None,
     weights: Weights = "best",
     device: Device = "auto",
     output: Output,
@@ -50,6 +31,11 @@ def explore(
 
     The page is served until Ctrl-C, to this machine alone and to nobody without the token in its address. With
     --export, the views that need no live model are written as a page to publish, and nothing is served.
+
+    Options:
+        model: {MODEL} Several are compared, such as RUN/checkpoints/*. Default: isoglot-mini.
+        token: Secret in the address. With the same port and token again, an open page comes back. Default: random.
+        out: Write a page to publish there; serve nothing.
     """
     import secrets
 
@@ -57,19 +43,20 @@ def explore(
     from isoglot.explore.server import serve
     from isoglot.explore.views import ExploredModel
     from isoglot.model import load_encoder
+    from isoglot.report.results import Rendering
 
-    models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or ["isoglot-mini"]]
+    models = [ExploredModel(name, load_encoder(name, device=device)) for name in model or [EMBEDDED]]
     for each in models:
         each.languages  # noqa: B018 - a model without any is refused before anything is served
-    if out is not None:
-        with recorded(out, [], seed=0, device=device) as run:
-            write_texts(run, {"index.html": static_page(models, progress=output.progress)})
-        output.result({"out": str(out), "models": [each.name for each in models]}, f"Page: {out / 'index.html'}")
-        return
 
     def ready(address: str) -> None:
         output.result({"address": address}, f"Explorer: {address}\nCtrl-C ends it.")
         if browser:
             typer.launch(address)
 
-    serve(models, host=host, port=port, token=token or secrets.token_urlsafe(24), ready=ready)
+    if out is not None:
+        names, page = [each.name for each in models], static_page(models, progress=output.progress)
+        found = Rendering({"models": names}, "\n".join(names), lambda _: {PAGE: page})
+        publish(output, out, lambda _: found, seed=0, device=device)
+    else:
+        serve(models, host=host, port=port, token=token or secrets.token_urlsafe(24), ready=ready)

@@ -1,76 +1,57 @@
-"""``isoglot study``: a table or a figure of a paper, from text to verdicts."""
+"""``isoglot study`` and ``isoglot report``: a table or a figure of a paper, from text to verdicts, and its page."""
 
 from __future__ import annotations
 
+import webbrowser
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from isoglot.cli.inputs import option
-from isoglot.cli.options import INPUT, MODEL, OUT, RUN, SET, Device, Weights, open_run, verb
-from isoglot.cli.output import Output
+from isoglot.cli.declaration import INPUT, RUN, argument, command, option, verb
+from isoglot.cli.inputs import Files
+from isoglot.cli.options import OUT, Device, OptionalOut, Settings, Weights, open_run
+from isoglot.cli.output import Output, page_facts
+from isoglot.core.errors import IsoglotError
 
 if TYPE_CHECKING:
     from isoglot.study.build import BuiltStudy
     from isoglot.study.engines import RunOptions
 
-app = typer.Typer(
-    help="A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
-RecipeArgument = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A name (isoglot study list), or the path of a .toml file.")
-]
-StudyArgument = Annotated[Path, typer.Argument(metavar="STUDY", help="The --out of isoglot study run.")]
-_OUT = option("--out", "DIR", OUT)  # several processes may work on one study: no lock
+RecipeArgument = Annotated[str, argument("RECIPE", "A name (isoglot study list), or the path of a .toml file.")]
+StudyArgument = Annotated[Path, argument("STUDY", "The --out of isoglot study run.")]
+_OUT = option("DIR", OUT)  # several processes may work on one study: no lock
 StudyOut = Annotated[Path, _OUT]
-Files = list[str] | None
 
 
 @dataclass(frozen=True)
 class StudyInput:
-    """The data of a study."""
+    """The data of a study.
+
+    Options:
+        parallel: Test sentences that correspond: a table, a folder of Tatoeba's, or en-de.en=FILE and en-de.de=FILE.
+        dictionary: A MUSE dictionary: en-de.train=FILE, en-de.test=FILE.
+        treebank: CoNLL-U: en.train=FILE, en.dev=FILE, de.test=FILE; or a folder that has them.
+        segment: Segment text into words first, everywhere: zh=jieba, en=moses.
+        model: Measure this encoder instead of pretraining one. {MODEL}
+    """
 
     SECTION: ClassVar[str] = INPUT
-    text: Annotated[Files, typer.Option(metavar="LANG=PATH", help="Text to train on; repeat for each file.")] = None
-    other_text: Annotated[Files, typer.Option(metavar="LANG=PATH", help="Text of another domain.")] = None
-    parallel: Annotated[
-        Files,
-        typer.Option(
-            metavar="PAIR=PATH",
-            help="Test sentences that correspond: a table, a folder of Tatoeba's, or en-de.en=FILE and en-de.de=FILE.",
-        ),
-    ] = None
-    map_parallel: Annotated[Files, typer.Option(metavar="PAIR=PATH", help="Likewise, to fit maps on.")] = None
-    dictionary: Annotated[
-        Files, typer.Option(metavar="PAIR.SPLIT=PATH", help="A MUSE dictionary: en-de.train=FILE, en-de.test=FILE.")
-    ] = None
-    treebank: Annotated[
-        Files,
-        typer.Option(
-            metavar="LANG[.SPLIT]=PATH",
-            help="CoNLL-U: en.train=FILE, en.dev=FILE, de.test=FILE; or a folder that has them.",
-        ),
-    ] = None
-    ner: Annotated[Files, typer.Option(metavar="LANG[.SPLIT]=PATH", help="Named entities, likewise.")] = None
-    nli: Annotated[Files, typer.Option(metavar="LANG[.SPLIT]=PATH", help="Inference pairs, likewise.")] = None
-    data: Annotated[Path | None, typer.Option(metavar="TOML", help="A file that names all of these.")] = None
-    segment: Annotated[
-        Files,
-        typer.Option(metavar="LANG=METHOD", help="Segment text into words first, everywhere: zh=jieba, en=moses."),
-    ] = None
-    keep_test_sentences: Annotated[
-        bool, typer.Option("--keep-test-sentences", help="Leave test sentences in the training text.")
-    ] = False
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL", callback=open_run, help=f"Measure this encoder instead of pretraining one. {MODEL}"
-        ),
-    ] = None
+    text: Annotated[Files, option("LANG=PATH", "Text to train on; repeat for each file.")] = None
+    other_text: Annotated[Files, option("LANG=PATH", "Text of another domain.")] = None
+    parallel: Annotated[Files, option("PAIR=PATH")] = None
+    map_parallel: Annotated[Files, option("PAIR=PATH", "Likewise, to fit maps on.")] = None
+    dictionary: Annotated[Files, option("PAIR.SPLIT=PATH")] = None
+    treebank: Annotated[Files, option("LANG[.SPLIT]=PATH")] = None
+    ner: Annotated[Files, option("LANG[.SPLIT]=PATH", "Named entities, likewise.")] = None
+    nli: Annotated[Files, option("LANG[.SPLIT]=PATH", "Inference pairs, likewise.")] = None
+    data: Annotated[Path | None, option("TOML", "A file that names all of these.")] = None
+    segment: Annotated[Files, option("LANG=METHOD")] = None
+    keep_test_sentences: Annotated[bool, option(text="Leave test sentences in the training text.")] = False
+    model: Annotated[str | None, option("MODEL", callback=open_run)] = None
     weights: Weights = "best"
 
 
@@ -79,11 +60,11 @@ class StudySize:
     """Which part of a study is run, and how large."""
 
     SECTION: ClassVar[str] = "Size"
-    pair: Annotated[Files, typer.Option(metavar="PAIR", help="Languages, such as en-de. May be repeated.")] = None
-    scale: Annotated[str | None, typer.Option(metavar="NAME", help="nano, thumbnail, minutes, hour or paper.")] = None
-    seeds: Annotated[int | None, typer.Option(min=1, max=100, help="Encoders of each arm.")] = None
-    arm: Annotated[Files, typer.Option(metavar="NAME", help="Run this arm alone. May be repeated.")] = None
-    settings: Annotated[Files, option("--set", "KEY=VALUE", SET)] = None
+    pair: Annotated[Files, option("PAIR", "Languages, such as en-de. May be repeated.")] = None
+    scale: Annotated[str | None, option("NAME", "nano, thumbnail, minutes, hour or paper.")] = None
+    seeds: Annotated[int | None, option(text="Random seeds per arm.", min=1, max=100)] = None
+    arm: Annotated[Files, option("NAME", "Run this arm alone. May be repeated.")] = None
+    settings: Settings = None
 
     def build(self, recipe: str, given: StudyInput) -> BuiltStudy:
         """The steps of a study."""
@@ -106,17 +87,16 @@ class StudySize:
 
 @dataclass(frozen=True)
 class StepRun:
-    """How a step is run."""
+    """How a step is run.
+
+    Options:
+        keep: results: remove encoders and shards once nothing needs them; packed: keep encoders, a fifth as large.
+    """
 
     SECTION: ClassVar[str] = RUN
-    gpus: Annotated[int, typer.Option(min=1, max=1024, help="GPUs of a training step (torchrun).")] = 1
-    keep: Annotated[
-        Literal["all", "packed", "results"],
-        typer.Option(
-            help="results: remove encoders and shards once nothing needs them; packed: keep encoders, a fifth as large."
-        ),
-    ] = "all"
-    stop_after: Annotated[str | None, typer.Option(metavar="TIME", help="End cleanly after 25m, 2h …")] = None
+    gpus: Annotated[int, option(text="GPUs of a training step (torchrun).", min=1, max=1024)] = 1
+    keep: Literal["all", "packed", "results"] = "all"
+    stop_after: Annotated[str | None, option("TIME", "End cleanly after 25m, 2h …")] = None
     device: Device = "auto"
 
     def options(self, **more: Any) -> RunOptions:  # noqa: ANN401 - options of an engine
@@ -130,32 +110,26 @@ class StepRun:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Options of engines of clusters."""
+    """Options of engines of clusters.
+
+    Options:
+        sbatch: slurm: any option of sbatch, as --sbatch "--account=x". May be repeated.
+    """
 
     SECTION: ClassVar[str] = "Cluster"
-    partition: Annotated[str | None, typer.Option(metavar="NAME", help="slurm: partition of the jobs.")] = None
-    time: Annotated[str | None, typer.Option(metavar="TIME", help="slurm: time limit of a job, as 4:00:00.")] = None
-    sbatch: Annotated[
-        Files,
-        typer.Option(metavar="OPTION", help='slurm: any option of sbatch, as --sbatch "--account=x". May be repeated.'),
-    ] = None
-    wait: Annotated[bool, typer.Option("--wait", help="slurm: wait until the jobs have ended.")] = False
-    address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="ray: head of the cluster, or auto.")] = None
+    partition: Annotated[str | None, option("NAME", "slurm: partition of the jobs.")] = None
+    time: Annotated[str | None, option("TIME", "slurm: time limit of a job, as 4:00:00.")] = None
+    sbatch: Annotated[Files, option("OPTION")] = None
+    wait: Annotated[bool, option(text="slurm: wait until the jobs have ended.")] = False
+    address: Annotated[str | None, option("HOST:PORT", "ray: head of the cluster, or auto.")] = None
 
 
 @verb(app, "list", example="study list")
 def list_(*, output: Output) -> None:
     """List the recipes, the scales, and the expected numbers that study verify --against can compare with."""
-    from isoglot.core.table import Table
-    from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
-    from isoglot.study.tables.results import expected_names
+    from isoglot.report.terminal.study_results import recipes_result
 
-    recipes = {name: load_study(name)[1].title for name in study_names()}
-    scales = {name: load_scale(name).meaning for name in scale_names()}
-    rows = [["recipe", *one] for one in recipes.items()] + [["scale", *one] for one in scales.items()]
-    rows += [["expected", name, f"numbers of results/{name} in the repository"] for name in expected_names()]
-    shown = Table.from_cells(["", "name", "what it is"], rows, align="l")
-    output.result({"recipes": recipes, "scales": scales, "expected": expected_names()}, shown)
+    output.print(recipes_result())
 
 
 @verb(app, "plan", example="study plan table1 --text en=en.txt --text de=de.txt --scale hour")
@@ -185,12 +159,8 @@ def run(
     out: StudyOut,
     given: StudyInput,
     size: StudySize,
-    engine: Annotated[
-        Literal["local", "slurm", "ray"], typer.Option(rich_help_panel=RUN, help="What runs the steps.")
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=1024, rich_help_panel=RUN, help="Processes; default: one per GPU.")
-    ] = None,
+    engine: Annotated[Literal["local", "slurm", "ray"], option(text="What runs the steps.", section=RUN)] = "local",
+    workers: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
     how: StepRun,
     cluster: Cluster,
     output: Output,
@@ -198,8 +168,11 @@ def run(
     """Run every step of a study that is not there yet. It may be killed at any moment; the same command resumes.
 
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
+
+    Options:
+        workers: Processes; default: one per GPU.
     """
-    from isoglot.cli.verbs.report import finish_study
+    from isoglot.report.terminal.study_results import finished_result
     from isoglot.study.engines import ClusterOptions, check_engine, run_study
     from isoglot.study.study import Study
 
@@ -210,7 +183,11 @@ def run(
     for reason in study.left_out:
         output.remark(f"left out: {reason}")
     result = run_study(study, engine, options, progress=output.progress, say=output.remark)
-    finish_study(study, result, output)
+    output.say(result.in_words())
+    output.print(finished_result(study, result, facts=page_facts()))
+    if result.failed:
+        problem = f"{len(result.failed)} steps failed; the first: {next(iter(result.failed.values()))}"
+        raise IsoglotError(problem, f"isoglot study status {out} lists them; the same command tries again")
 
 
 @verb(app, "status", example="study status studies/first")
@@ -225,18 +202,14 @@ def status(*, study: StudyArgument, output: Output) -> None:
 
 
 @verb(app, "step", example="study step studies/first 8f0c2d")
-def step(
-    *,
-    study: StudyArgument,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The step's key, or how it begins.")],
-    how: StepRun,
-    output: Output,
-) -> None:
+def step(*, study: StudyArgument, key: Annotated[str, argument("KEY")], how: StepRun, output: Output) -> None:
     """Compute one step whose inputs are there; what jobs of a cluster call.
 
     The exit code is 75 if the step has paused, at a signal or after --stop-after: the same command resumes.
+
+    Options:
+        key: The step's key, or how it begins.
     """
-    from isoglot.core.errors import IsoglotError
     from isoglot.study.engines.local import run_step
     from isoglot.study.engines.slurm import PAUSED
     from isoglot.study.study import Study
@@ -253,39 +226,19 @@ def step(
 
 
 @verb(app, "verify", example="study verify studies/first --against expected.json")
-def verify(
-    *,
-    study: StudyArgument,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Also: what differs from these numbers beyond its interval? Those of isoglot study list, or a file of "
-            "study expected.",
-        ),
-    ] = None,
-    output: Output,
-) -> None:
+def verify(*, study: StudyArgument, against: Annotated[str | None, option("NAME|FILE")] = None, output: Output) -> None:
     """Test every claim of the paper: on the paper's printed numbers, and on the study's.
 
     With --against a study of no paper is compared too, number by number.
+
+    Options:
+        against: Also: what differs from these numbers beyond its interval? Those of isoglot study list, or a file of
+            study expected.
     """
-    from rich.console import Group
-
-    from isoglot.study.claims import verdict_table
+    from isoglot.report.terminal.study_results import verified_result
     from isoglot.study.study import Study
-    from isoglot.study.tables.results import about_study, difference_table, study_differences, study_verdicts
 
-    opened = Study.open(study)
-    claims = against is None or opened.about.get("paper")  # numbers of other recipes can be compared as well
-    verdicts = study_verdicts(opened) if claims else []
-    shown: list[Any] = [verdict_table(verdicts)] if claims else [about_study(opened)]
-    value: dict[str, Any] = {"about": opened.about, "verdicts": [one.as_json() for one in verdicts]}
-    if against is not None:
-        differences = study_differences(opened, verdicts, against)
-        value["differences"] = [vars(one) for one in differences]
-        shown.append(difference_table(differences))
-    output.result(value, Group(*shown))
+    output.print(verified_result(Study.open(study), against))
 
 
 @verb(app, "expected", example="study expected studies/first > expected.json")
@@ -313,17 +266,62 @@ def figures(*, study: StudyArgument, output: Output) -> None:
 @verb(app, "merge", example="study merge studies/a studies/b --out studies/ab")
 def merge(
     *,
-    studies: Annotated[list[Path], typer.Argument(metavar="STUDY", help="Studies to join.")],
+    studies: Annotated[list[Path], argument("STUDY", "Studies to join.")],
     out: StudyOut,
-    keep: Annotated[
-        Literal["all", "results"],
-        typer.Option(help="results: copy records and numbers alone, without paths, as for a repository."),
-    ] = "all",
+    keep: Literal["all", "results"] = "all",
     output: Output,
 ) -> None:
-    """Join the steps and the measurements of studies from several machines."""
+    """Join the steps and the measurements of studies from several machines.
+
+    Options:
+        keep: results: copy records and numbers alone, without paths, as for a repository.
+    """
     from isoglot.study.study import merge_studies
 
     merged, copied = merge_studies(studies, out, keep=keep)
     value = {"study": str(out), "copied": copied, "steps": dict(merged.counts())}
     output.result(value, f"{len(copied)} steps copied to {out}")
+
+
+# --- isoglot report ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions:
+    """Figures as files.
+
+    Options:
+        figures: Draw every figure as a file.
+    """
+
+    SECTION: ClassVar[str] = "Figures"
+    figures: Annotated[Literal["svg", "png", "pdf"] | None, option("svg|png|pdf")] = None
+    width: Annotated[str, option("LENGTH", "Width, such as 84mm, 240pt or 720px.")] = "720px"
+    font_size: Annotated[float, option("POINTS", "Font size in points.")] = 9.0
+    titles: Annotated[bool, option(text="With title and caption, or without.", name="--titles/--bare")] = True
+
+
+@command("report studies/first --figures pdf --width 84mm --bare")
+def report(
+    *,
+    folders: Annotated[list[Path], argument("FOLDER", "The --out of isoglot study run, or of another command.")],
+    out: OptionalOut = None,
+    drawing: FigureOptions,
+    one_file: Annotated[bool, option(text="Write the page of a study as one file, to be sent or published.")] = False,
+    open_: Annotated[bool, option(text="Open the page in a browser.")] = False,
+    output: Output,
+) -> None:
+    """Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, what ran.
+
+    Without --out, it is written into the study's folder; several studies stand side by side in --out. --figures draws
+    the figures of a study, or of any other result that has a page, into its folder figures.
+    """
+    from isoglot.report.rendering import Style
+    from isoglot.report.terminal.study_results import write_report
+
+    style = Style(width=drawing.width, font_size=drawing.font_size, titles=drawing.titles)
+    how: dict[str, Any] = {"one_file": one_file, "figures": drawing.figures, "style": style, "facts": page_facts()}
+    found = write_report(folders, out, **how)
+    output.print(found)
+    if open_:
+        webbrowser.open(Path(found.value["page"]).resolve().as_uri())

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.inputs import option, parse_named, parse_pairs
-from isoglot.cli.options import MAX_LINE, FileOut, MaxLine, OptionalOut, Out, Seed, Settings, verb
+from isoglot.cli.declaration import argument, option, verb
+from isoglot.cli.inputs import files_of, parse_named, parse_pairs, refuse_without
+from isoglot.cli.options import MAX_LINE, FileOut, MaxLine, OptionalOut, Out, Seed, Settings, SkipBad
 from isoglot.cli.output import Output
-from isoglot.cli.run_files import recorded, refuse_overwriting
+from isoglot.cli.run_files import publish, refuse_overwriting
 from isoglot.core.errors import ConfigError
-from isoglot.core.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from isoglot.core.config import Config
+    from isoglot.report.results import Rendering
 
-app = typer.Typer(
-    help="Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
-    no_args_is_help=True,
-)
+app = typer.Typer()
 
 Text = Annotated[
-    list[str], option("--text", "LANG=PATH", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
+    list[str], option("LANG=FILE", "The text of a language: plain, .bz2, .gz, .xz or .zst. May be repeated.")
 ]
-SkipBad = Annotated[int, option("--skip-bad", "N", "Skip up to N malformed lines or sentences a language.", min=0)]
-Workers = Annotated[int, option("--workers", "N", "Processes that share the work.", min=1, max=256)]
+Workers = Annotated[int, option("N", "Number of processes.", min=1, max=256)]
 SegmentOption = Annotated[
     Literal["auto", "unicode", "moses", "jieba", "thai", "blanks", "characters"],
-    typer.Option("--segment", help="How words are found; auto is unicode, but jieba for Chinese and thai for Thai."),
+    option(text="Word segmentation; auto: unicode, but jieba for Chinese and thai for Thai."),
 ]
 
 
@@ -48,13 +44,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class RewrittenTexts(Texts):
-    """Text of one or more languages that is written anew, one file per language."""
+    """Text of one or more languages that is written anew, one file per language.
+
+    Options:
+        compress: Compression of the text that is written.
+    """
 
     workers: Workers = 1
-    compress: Annotated[
-        Literal["none", "gz", "xz", "zst"],
-        typer.Option("--compress", help="How the text that is written is compressed."),
-    ] = "none"
+    compress: Literal["none", "gz", "xz", "zst"] = "none"
 
 
 @verb(app, "clean", example="text clean --text en=en.txt.xz --out clean/ --set min_characters=20")
@@ -74,7 +71,7 @@ def clean(*, texts: RewrittenTexts, out: Out, settings: Settings = None, output:
 
 @verb(app, "declare", example="text declare --text en=wiki.en.txt.xz")
 def declare(*, text: Text, output: Output) -> None:
-    """Record of text from elsewhere that no dictionary went into it: no word was replaced by its translation.
+    """Declare that text from elsewhere is not code-switched: no word was replaced by its translation.
 
     The record is FILE.provenance.json, beside the text. Text that isoglot writes has one already. A text without a
     record is of unknown provenance, and every score of words of what is trained on it says so.
@@ -87,7 +84,7 @@ def declare(*, text: Text, output: Output) -> None:
 
 @verb(app, "sentences", example="text sentences --text de=de.txt --out sentences/")
 def sentences(*, texts: RewrittenTexts, out: Out, output: Output) -> None:
-    """Write one sentence a line; documents stay apart."""
+    """Write one sentence per line, with a blank line between documents."""
     from isoglot.text.cleaning.sentence_splitter import LineSplitter
     from isoglot.text.stream import rewrite
 
@@ -97,7 +94,7 @@ def sentences(*, texts: RewrittenTexts, out: Out, output: Output) -> None:
 
 @verb(app, "segment", example="text segment --text zh=zh.txt --segment jieba --out words/")
 def segment(*, texts: RewrittenTexts, out: Out, segment: SegmentOption = "auto", output: Output) -> None:
-    """Write text with one blank between words and signs."""
+    """Write text with one space between words and punctuation marks."""
     from isoglot.text.cleaning.segmentation import LineSegmenter
     from isoglot.text.stream import rewrite
 
@@ -111,12 +108,7 @@ def switch(
     *,
     texts: RewrittenTexts,
     out: Out,
-    dictionary: Annotated[
-        list[str],
-        option(
-            "--dictionary", "FROM-TO=PATH", "Words and translations; serves text of either language. May be repeated."
-        ),
-    ],
+    dictionary: Annotated[list[str], option("FROM-TO=FILE")],
     segment: SegmentOption = "auto",
     settings: Settings = None,
     seed: Seed = 0,
@@ -127,14 +119,16 @@ def switch(
     Settings: rate (0.3 of the words with an entry), cap (0.15 of a batch's words; 1 is no limit) and batch_lines.
     LANG.txt.provenance.json records the dictionaries, so that no score is taken on words seen here;
     LANG.translations.tsv says how often each translation was drawn.
+
+    Options:
+        dictionary: Words and translations; serves text of either language. May be repeated.
     """
     from isoglot.core.config import build_config
     from isoglot.text.code_switching import SwitchConfig, Switcher, switch_files, write_translations
 
     chosen = {} if segment == "auto" else {"segment": segment}
     config = build_config(SwitchConfig, values=chosen, settings=settings or ())
-    pairs = parse_pairs(dictionary, "--dictionary")
-    switcher = Switcher.read(pairs, rate=config.rate, cap=config.cap, seed=seed)
+    switcher = Switcher.read(parse_pairs(dictionary), rate=config.rate, cap=config.cap, seed=seed)
     how: dict[str, Any] = {"batch_lines": config.batch_lines, "method": config.segment}
 
     def work(language: str, paths: list[Path], target: Path, **also: Any) -> Any:  # noqa: ANN401 - as _Job.run
@@ -142,57 +136,42 @@ def switch(
         write_translations(target.with_name(f"{language}.translations.tsv"), report)
         return report
 
-    inputs = [path for paths in pairs.values() for path in paths]
-    _Job(texts, out, output, config=config, seed=seed, inputs=inputs).run(work)
+    _Job(texts, out, output, config=config, seed=seed, inputs=files_of(dictionary)).run(work)
 
 
 @verb(app, "overlap", example="text overlap --text en=en.txt --test en=test.conllu --remove --out without/")
 def overlap(
     *,
     texts: RewrittenTexts,
-    test: Annotated[
-        list[str],
-        option(
-            "--test", "LANG=PATH", "A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated."
-        ),
-    ],
-    layout: Annotated[
-        Literal["auto", "plain", "parallel", "conllu", "tagged", "inference"],
-        typer.Option("--layout", help="How the test sets are written; auto looks at their names and first lines."),
-    ] = "auto",
-    columns: Annotated[
-        str | None, option("--columns", "CODES", "The languages of tables without a header: en,fr,de.")
-    ] = None,
-    shortest: Annotated[
-        int,
-        typer.Option("--shortest", min=1, help="Letters a test sentence must have; a Chinese character counts three."),
-    ] = 12,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Write the text without the test sentences to --out.")
-    ] = False,
+    test: Annotated[list[str], option("LANG=FILE")],
+    layout: Literal["auto", "plain", "parallel", "conllu", "tagged", "inference"] = "auto",
+    columns: Annotated[str | None, option("CODES", "The languages of tables without a header: en,fr,de.")] = None,
+    shortest: Annotated[int, option(min=1)] = 12,
+    remove: Annotated[bool, option(text="Write the text without the test sentences to --out.")] = False,
     out: OptionalOut = None,
     output: Output,
 ) -> None:
-    """Count the test sentences found in training text, as whole lines and inside paragraphs."""
+    """Count the test sentences found in training text, as whole lines and inside paragraphs.
+
+    Options:
+        test: A test set: text, table, CoNLL-U, tagged words or inference pairs. May be repeated.
+        layout: Format of the test sets; auto: by their names and first lines.
+        shortest: Minimum number of letters of a test sentence; a Chinese character counts as three.
+    """
     from isoglot.text.cleaning.overlap import OverlapFinder, find_overlap
 
-    if remove and out is None:
-        raise ConfigError(
-            "--remove writes text, and there is no --out", "name a folder: --out without/", "missing-option"
-        )
+    refuse_without({"--remove": remove and out is None}, "--out", remedy="name a folder: --out without/")
     tests = parse_named(test, "--test")
-    job = _Job(texts, out, output, inputs=[path for paths in tests.values() for path in paths], writes=remove)
-    for code in sorted(set(tests) - set(job.files)):
-        remedy = f"give --text {code}=file.txt as well"
-        raise ConfigError(f"--test {code}=… has no text", remedy, "missing-data")
-    chosen = None if layout == "auto" else layout
-    given = columns.split(",") if columns else None
+    for code in sorted(set(tests) - set(parse_named(texts.text))):
+        raise ConfigError(f"--test {code}=… has no text", f"give --text {code}=file.txt as well", "missing-data")
+    how: dict[str, Any] = {"shortest": shortest, "layout": None if layout == "auto" else layout}
+    how["columns"] = columns.split(",") if columns else None
 
-    def work(language: str, paths: list[Path], target: Path | None, **how: Any) -> Any:  # noqa: ANN401 - as _Job.run
-        found = OverlapFinder.read(tests.get(language, []), language, shortest=shortest, layout=chosen, columns=given)
-        return find_overlap(paths, found, target=target, **how)
+    def work(language: str, paths: list[Path], target: Path | None, **also: Any) -> Any:  # noqa: ANN401 - as _Job.run
+        found = OverlapFinder.read(tests.get(language, []), language, **how)
+        return find_overlap(paths, found, target=target, **also)
 
-    job.run(work)
+    _Job(texts, out, output, inputs=files_of(test), writes=remove).run(work)
 
 
 @verb(app, "realign-ner", example="text realign-ner --text zh=dev.tsv --segment jieba --out words/")
@@ -201,9 +180,7 @@ def realign_ner(
     texts: Texts,
     out: Out,
     segment: SegmentOption = "auto",
-    prefix: Annotated[
-        bool, typer.Option("--prefix", help="Tokens have their language before them, as in zh:北.")
-    ] = False,
+    prefix: Annotated[bool, option(text="Tokens have their language before them, as in zh:北.")] = False,
     output: Output,
 ) -> None:
     """Segment tagged sentences anew and move the BIO labels to the new words; each file keeps its name.
@@ -212,8 +189,9 @@ def realign_ner(
     """
     from isoglot.text.cleaning.realign_entities import realign_file
 
+    method = None if segment == "auto" else segment
+
     def work(language: str, paths: list[Path], target: Path, **how: Any) -> Any:  # noqa: ANN401 - as _Job.run
-        method = None if segment == "auto" else segment
         return realign_file(paths[0], target, language, method=method, prefix=language if prefix else None, **how)
 
     _Job(texts, out, output, by_file=True).run(work)
@@ -222,34 +200,32 @@ def realign_ner(
 @verb(app, "wikipedia", example="text wikipedia enwiki-latest-pages-articles.xml.bz2 --out en.txt")
 def wikipedia(
     *,
-    dump: Annotated[
-        Path, typer.Argument(metavar="DUMP", help="A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst.")
-    ],
+    dump: Annotated[Path, argument("DUMP", "A pages-articles dump: .xml, plain or as .bz2, .gz, .xz or .zst.")],
     out: FileOut,
-    lang: Annotated[
-        str | None,
-        typer.Option("--lang", "--language", metavar="LANG", help="Language of the text. Default: the dump's own."),
-    ] = None,
-    min_words: Annotated[
-        int, typer.Option("--min-words", min=0, help="Skip articles with fewer words (characters in Chinese or Thai).")
-    ] = 50,
-    max_articles: Annotated[int | None, option("--max-articles", "N", "Stop after N articles.", min=1)] = None,
-    sentences: Annotated[int | None, option("--sentences", "N", "Stop after N sentences.", min=1)] = None,
+    lang: Annotated[str | None, option("LANG", name=("--lang", "--language"))] = None,
+    min_words: Annotated[int, option(min=0)] = 50,
+    max_articles: Annotated[int | None, option("N", "Stop after N articles.", min=1)] = None,
+    sentences: Annotated[int | None, option("N", "Stop after N sentences.", min=1)] = None,
     max_line: MaxLine = MAX_LINE,
     workers: Workers = 1,
     output: Output,
 ) -> None:
-    """Write the articles of a Wikipedia dump as text: one sentence a line, a blank line between articles.
+    """Write the articles of a Wikipedia dump as text: one sentence per line, a blank line between articles.
 
     Templates, tables, footnotes, files, formulas and headings are removed; redirects, disambiguation pages and lists
     are skipped. The dump is read as a stream. --out may end in .txt, .txt.bz2, .txt.gz, .txt.xz or .txt.zst.
+
+    Options:
+        lang: Language of the text. Default: the dump's own.
+        min_words: Skip articles with fewer words (characters in Chinese or Thai).
     """
+    from isoglot.report.terminal.listings import reports_table
     from isoglot.text.formats.wikipedia import extract_wikipedia
 
     refuse_overwriting([out], [dump])
     limits: dict[str, Any] = {"min_words": min_words, "max_articles": max_articles, "max_sentences": sentences}
     report = extract_wikipedia(dump, out, lang, **limits, workers=workers, progress=output.progress).facts()
-    output.result({"out": str(out), **report}, _table({str(out): report}))
+    output.result({"out": str(out), **report}, reports_table({str(out): report}))
 
 
 # --- shared by the verbs ---
@@ -268,65 +244,22 @@ class _Job:
     writes: bool = True
     by_file: bool = False
 
-    @cached_property
-    def files(self) -> dict[str, list[Path]]:
-        """The files of each language."""
-        return parse_named(self.texts.text)
-
     def run(self, work: Callable[..., Any]) -> None:
         """Call ``work(language, paths, target, ...)``, which returns a report, for each of them; show the reports."""
-        from isoglot.core.files import write_json
-        from isoglot.text.formats.lines import Skip
+        from isoglot.report.terminal.listings import reports_result
+        from isoglot.text.stream import named_targets, rewrite_all
 
-        named = self._named()
-        reports: dict[str, dict[str, Any]] = {}
-        how = {"workers": self.texts.workers} if isinstance(self.texts, RewrittenTexts) else {}
-        read = [*self.inputs, *(path for paths in self.files.values() for path in paths)]
-        writes = [*named, "report.json"]
+        files, output = parse_named(self.texts.text), self.output
+        named = named_targets(files, by_file=self.by_file, compress=getattr(self.texts, "compress", "none"))
+        how: dict[str, Any] = {"skip_bad": self.texts.skip_bad, "say": output.say, "progress": output.progress}
+        how |= {"workers": self.texts.workers} if isinstance(self.texts, RewrittenTexts) else {}
+        read = [*self.inputs, *(path for paths in files.values() for path in paths)]
         if self.out is not None and self.writes:
             refuse_overwriting([self.out / name for name in named], read)
-        with recorded(self.out, read, seed=self.seed, config=self.config, writes=writes) as run:
-            for name, (language, paths) in named.items():
-                skip = Skip(self.texts.skip_bad)
-                target = run.folder / name if run is not None and self.writes else None
-                report = work(language, paths, target, skip=skip, progress=self.output.progress, **how)
-                reports[name if self.by_file else language] = report.facts() | {"skipped": skip.count}
-                if skip.first is not None:
-                    self.output.say(f"{language}: {skip.count} skipped, the first: {skip.first}")
-            if run is not None:
-                write_json(run.folder / "report.json", reports)
-        self.output.result(reports, _table(reports))
 
-    def _named(self) -> dict[str, tuple[str, list[Path]]]:
-        """The language and the files of what is written, by its name."""
-        compress = getattr(self.texts, "compress", "none")
-        ending = ".txt" if compress == "none" else f".txt.{compress}"
-        found: dict[str, tuple[str, list[Path]]] = {}
-        for code, paths in self.files.items():
-            for name, used in [(path.name, [path]) for path in paths] if self.by_file else [(code + ending, paths)]:
-                if name in found:
-                    remedy = "do them one at a time, into folders of their own"
-                    raise ConfigError(f"two files are named {name}", remedy, "duplicate")
-                found[name] = code, used
-        return found
+        def job(folder: Path | None) -> Rendering:
+            reports = rewrite_all(named, work, folder if self.writes else None, **how)
+            return reports_result(reports if self.by_file else {named[name][0]: one for name, one in reports.items()})
 
-
-def _table(reports: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Reports side by side: a column for each."""
-    flat = [dict(_flat(report)) for report in reports.values()]
-    names = dict.fromkeys(name for report in flat for name in report)
-    return Table.from_cells(["", *reports], [[name, *(_number(report.get(name)) for report in flat)] for name in names])
-
-
-def _flat(report: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    rows: list[tuple[str, Any]] = []
-    for key, value in report.items():
-        name = f"{before}{key}".replace("_", " ")
-        rows += _flat(value, f"{name} ") if isinstance(value, dict) else [(name, value)]
-    return rows
-
-
-def _number(value: Any) -> str:  # noqa: ANN401 - whatever a report has
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+        facts: dict[str, Any] = {"config": self.config, "writes": [*named, "report.json"]}
+        publish(output, self.out, job, bare=True, inputs=read, seed=self.seed, **facts)

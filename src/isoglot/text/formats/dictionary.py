@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
-from isoglot.core.errors import check_name, shown
+from isoglot.core.errors import ConfigError, check_name, shown
 from isoglot.text.formats.lines import LineWriter, Skip, line_writer, malformed, parsed, read_lines
 
 if TYPE_CHECKING:
@@ -115,3 +115,18 @@ def _write_weighted(writer: LineWriter, entry: Entry) -> None:
     if not math.isfinite(entry.weight):
         raise writer.refusal(f"the weight {entry.weight} of {shown(entry.source)}", remedy="weights are finite numbers")
     writer.write_cells(entry.source, entry.target, repr(float(entry.weight)))
+
+
+def words_of(dictionaries: Mapping[tuple[str, str], Iterable[Entry]], language: str | None) -> list[str]:
+    """The words of a language in dictionaries, each once.
+
+    Raises:
+        ConfigError: A dictionary is of other languages.
+    """
+    found: list[str] = []
+    for pair, entries in dictionaries.items():
+        if language not in pair:
+            problem = f"--dictionary is of {' and '.join(pair)}, --lang {shown(language)}"
+            raise ConfigError(problem, f"give --lang {pair[0]}", "other-language")
+        found += [entry.source if language == pair[0] else entry.target for entry in entries]
+    return list(dict.fromkeys(found))

@@ -6,9 +6,9 @@ Tables are rejected: their tabs and labels would be read as words.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from isoglot.core.errors import InputError, shown
+from isoglot.core.errors import ConfigError, InputError, shown
 from isoglot.text.formats.lines import Skip, malformed, read_blocks, read_lines
 from isoglot.text.formats.nli import LABELS
 from isoglot.text.provenance import Provenance, recorded_writer
@@ -118,3 +118,46 @@ def write_documents(
                     raise writer.refusal(problem, remedy="remove it: a blank line ends a document")
                 writer.write(line)
     return count
+
+
+def sentences_from(text: str | None, file: Path | None = None, stream: TextIO | None = None) -> list[str]:
+    """Return the sentences of a text, a file or a stream, one per line, without blank ones.
+
+    >>> sentences_from("Yes.")
+    ['Yes.']
+
+    Args:
+        text: The text; ``-`` or None for the stream.
+        file: A file with it instead.
+        stream: Standard input, unless it is a terminal and the text is None.
+
+    Raises:
+        ConfigError: None of these is given, or both text and file are.
+        InputError: There is no sentence, or it is not UTF-8.
+        StorageError: The file cannot be read.
+    """
+    from isoglot.text.cleaning.processing import check_as_written
+
+    typed = text is not None and text != "-"
+    if typed and file is not None:
+        raise ConfigError("TEXT and --text are both given", "give one of them", "conflicting-options")
+    where = "the text" if typed else "standard input"
+    if file is not None:
+        check_as_written(file)
+        lines, where = [line for _, line in read_sentence_lines(file)], str(file)
+    elif typed or (stream is not None and (text == "-" or not stream.isatty())):
+        try:
+            # Bytes of a command line that are not UTF-8 arrive as lone surrogates; some locales let any byte pass.
+            read = (text or "").encode() if typed or stream is None else stream.buffer.read()
+            lines = read.decode().splitlines()
+        except UnicodeError as error:
+            typed_at = f"character {error.start + 1} cannot be read" if isinstance(error, UnicodeEncodeError) else ""
+            why = typed_at or getattr(error, "reason", "")
+            raise InputError(f"{where} is not UTF-8: {why}", "convert it, as with iconv", "not-utf8") from error
+    else:
+        remedy = f"write it in quotes: isoglot steer translate {chr(34)}Yes.{chr(34)} --from en --to de"
+        raise ConfigError("no text to translate", remedy, "missing-option")
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise InputError(f"{where} is empty", "give at least one sentence, one a line", "empty")
+    return found

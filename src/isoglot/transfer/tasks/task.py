@@ -464,6 +464,23 @@ def of_task_file(path: str | Path | None) -> Iterator[None]:
         raise _failed(path, frames[-1].lineno, error) from error
 
 
+@contextmanager
+def opened_task(file: str | Path | None, name: str | None = None) -> Iterator[Any]:
+    """Load a task file, or find a task by name, for the duration of the block: see :func:`of_task_file`.
+
+    Args:
+        file: The task file.
+        name: The name of a task, used without a file.
+
+    Raises:
+        ConfigError: There is no such task.
+        InputError: The file fails, or what it defines fails in the block.
+    """
+    with of_task_file(file):
+        found = load_task_file(file) if file is not None else None if name is None else find_task(name)
+        yield found
+
+
 def _failed(path: str | Path, line: int | None, error: BaseException) -> InputError:
     problem = f"the task file fails: {type(error).__name__}: {shown(str(error), 200)[1:-1]}"
     return InputError(problem, "correct the file or its input", "task-file", file=path, line=line)
