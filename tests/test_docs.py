@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -19,6 +21,7 @@ import typer
 
 import isoglot
 from isoglot.cli.main import app
+from tests.golden.cases import CASES
 
 ROOT = Path(__file__).parents[1]
 
@@ -160,6 +163,30 @@ def test_reference_has_every_measure_recipe_and_verb() -> None:
     assert recipes
     assert [name for name in recipes if f"{name}" not in pages["recipes"]] == []
     assert [verb for verb in VERBS if f"isoglot {verb}" not in pages[f"cli-{verb}"]] == []
+
+
+def test_every_file_that_a_command_writes_is_on_the_page_of_file_formats() -> None:
+    page = (ROOT / "docs/reference/file-formats.md").read_text(encoding="utf-8").partition("## Every output folder")[2]
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \|", page, re.MULTILINE)
+    patterns = [(name.replace("LANG", "*"), by) for names, by in rows for name in re.findall(r"`([^`]+)`", names)]
+    assert len(patterns) > 100
+    written = [
+        (CASES[path.stem].command.split()[0], file.replace("#", "KEY"))
+        for path in (ROOT / "tests/golden/numbers").glob("*.json")
+        for file in json.loads(path.read_text(encoding="utf-8")).get("files", ())
+    ]
+    assert len(written) > 1000
+
+    def named(verb: str, file: str, name: str, by: str) -> bool:
+        parts = Path(file).parts
+        ends = ["/".join(parts[at:]) for at in range(len(parts))]
+        said = re.search(rf"`{verb}\b|every command|commands with", by) is not None
+        if name.endswith("/"):
+            return said and any(fnmatch(end, f"{name}*") for end in ends)
+        return said and any(fnmatch(end, name) and end.count("/") == name.count("/") for end in ends)
+
+    wrong = {(verb, file) for verb, file in written if not any(named(verb, file, *each) for each in patterns)}
+    assert wrong == set()
 
 
 def test_measures_have_their_formula_invariances_and_use_on_both_pages() -> None:
