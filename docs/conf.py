@@ -45,6 +45,8 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 add_module_names = False
 
+STUDIES = "docs/_build/html/results/index.html"  # where a page names this file, the site has a link
+
 html_theme = "furo"
 html_title = f"isoglot {release}"
 html_static_path = ["_static"]
@@ -87,7 +89,8 @@ def setup(app: Sphinx) -> None:
         write_parts(docs, pages)
 
     def read(_: Sphinx, name: str, content: list[str]) -> None:
-        content[0] = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
+        text = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
+        content[0] = text.replace(f"`{STUDIES}`", f'<a href="{Path(STUDIES).relative_to("docs/_build/html")}">results</a>')
 
     def publish(app: Sphinx, error: Exception | None) -> None:
         """Put the page of the published studies beside the site's own."""

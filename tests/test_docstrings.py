@@ -16,14 +16,10 @@ import isoglot
 # They need files, a trained encoder or minutes: the guides and tutorials run them.
 WITHOUT_EXAMPLE = set(
     """
-    align.align_types
-    align.align_words
     align.aligned_rows
     compare.measure_figure7
-    compare.stream_layer_cka
     compare.trace_emergence
     pretrain.add_language
-    steer.make_shift
     transfer.map_transfer
     transfer.shift_transfer
     """.split()
