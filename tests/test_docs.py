@@ -30,7 +30,7 @@ def written_by_hand(page: Path) -> bool:
     """Whether a page below docs is a source, and not what a build of the site wrote beside the sources."""
     if page.parent.name in {"project", "reference"}:
         return page.name in {"index.md", "file-formats.md"}
-    return not {"_build", "jupyter_execute"} & set(page.parts) and "." not in page.stem  # LOG.2.md is a part of LOG.md
+    return not {"_build", "jupyter_execute", "emergence", "fixed", "kit"} & set(page.parts) and "." not in page.stem  # LOG.2.md is a part of LOG.md
 
 
 PAGES = [
