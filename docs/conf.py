@@ -90,7 +90,9 @@ def setup(app: Sphinx) -> None:
 
     def read(_: Sphinx, name: str, content: list[str]) -> None:
         text = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
-        content[0] = text.replace(f"`{STUDIES}`", f'<a href="{Path(STUDIES).relative_to("docs/_build/html")}">results</a>')
+        content[0] = text.replace(
+            f"`{STUDIES}`", f'<a href="{Path(STUDIES).relative_to("docs/_build/html")}">results</a>'
+        )
 
     def publish(app: Sphinx, error: Exception | None) -> None:
         """Put the page of the published studies beside the site's own."""

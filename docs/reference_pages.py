@@ -38,11 +38,22 @@ MODULES = {
     "isoglot.study.study": ("Studies: what is done, and every number", ("Study",)),
     "isoglot.study.numbers": ("The numbers of a study", ("Number", "Numbers")),
     "isoglot.study.claims": ("Claims of the papers and verdicts on them", ("verify", "verdict_table")),
-    "isoglot.report.figures": ("Figures of your own", ("Figure", "Line", "Bar", "lines", "bars", "scatter", "heat_map")),
+    "isoglot.report.figures": (
+        "Figures of your own",
+        ("Figure", "Line", "Bar", "lines", "bars", "scatter", "heat_map"),
+    ),
     "isoglot.core.table": ("Tables of results", ("Table", "Column")),
     "isoglot.core.errors": (
         "Errors",
-        ("ConfigError", "InputError", "StorageError", "CorruptFileError", "MissingPartError", "NumericError", "DeviceError"),
+        (
+            "ConfigError",
+            "InputError",
+            "StorageError",
+            "CorruptFileError",
+            "MissingPartError",
+            "NumericError",
+            "DeviceError",
+        ),
     ),
     "isoglot.text.formats.plain": ("Readers of plain text", ("read_documents", "read_sentence_lines")),
     "isoglot.text.formats.parallel": ("Readers of parallel text", ("read_parallel", "read_aligned", "read_tmx")),
@@ -60,6 +71,15 @@ PUBLISHED = {
     "emergence": ("wu2020-en-de", "emergence-p1-en-de"),
 }
 """Recipes of which a study is in ``results``: its folder and the figure that is shown."""
+LICENSES = {
+    "mlflow": "Apache-2.0",
+    "pythainlp": "Apache-2.0",
+    "ray": "Apache-2.0",
+    "tensorboard": "Apache-2.0",
+    "trackio": "MIT",
+    "wandb": "MIT",
+}
+"""Licenses of libraries that the build of the site does not install, from the metadata of their wheels."""
 ROOT_PAGES = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY")
 
 
@@ -116,7 +136,7 @@ def licenses_page() -> str:
         try:
             found = metadata(need.name)
         except PackageNotFoundError:
-            return need.name, extra[1] if extra else "always", "see its page on PyPI"
+            return need.name, extra[1] if extra else "always", LICENSES.get(need.name, "unknown")
         trove = [
             line.rpartition(" :: ")[2] for line in found.get_all("Classifier", []) if line.startswith("License ::")
         ]
@@ -125,7 +145,7 @@ def licenses_page() -> str:
             or ", ".join(trove)
             or (found.get("License") or "").strip().partition("\n")[0]
         )
-        return need.name, extra[1] if extra else "always", said[:60] or "see its page on PyPI"
+        return need.name, extra[1] if extra else "always", said or "unknown"
 
     needs = [text for text in metadata("isoglot").get_all("Requires-Dist", []) if not text.startswith("isoglot")]
     users = [found for found in map(row, needs) if found[1] not in {"dev", "docs"}]
@@ -319,7 +339,9 @@ def _figure(recipe: str) -> str:
     if recipe in PUBLISHED:
         _, name = PUBLISHED[recipe]
         return f"![{dict(_published())[name].title}]({name}.svg)\n\nFrom [our own run](../RESULTS.md)."
-    return f"No run of ours is complete yet; `isoglot report studies/{recipe} --figures svg` draws the figures of yours."
+    return (
+        f"No run of ours is complete yet; `isoglot report studies/{recipe} --figures svg` draws the figures of yours."
+    )
 
 
 def _comment(path: Path) -> str:

@@ -21,6 +21,7 @@ import typer
 
 import isoglot
 from isoglot.cli.main import app
+from isoglot.core.optional import PARTS
 from tests.golden.cases import CASES
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +31,9 @@ def written_by_hand(page: Path) -> bool:
     """Whether a page below docs is a source, and not what a build of the site wrote beside the sources."""
     if page.parent.name in {"project", "reference"}:
         return page.name in {"index.md", "file-formats.md"}
-    return not {"_build", "jupyter_execute", "emergence", "fixed", "kit"} & set(page.parts) and "." not in page.stem  # LOG.2.md is a part of LOG.md
+    return (
+        not {"_build", "jupyter_execute", "emergence", "fixed", "kit"} & set(page.parts) and "." not in page.stem
+    )  # LOG.2.md is a part of LOG.md
 
 
 PAGES = [
@@ -163,6 +166,13 @@ def test_reference_has_every_measure_recipe_and_verb() -> None:
     assert recipes
     assert [name for name in recipes if f"{name}" not in pages["recipes"]] == []
     assert [verb for verb in VERBS if f"isoglot {verb}" not in pages[f"cli-{verb}"]] == []
+
+
+def test_every_library_of_the_package_has_a_license_on_its_page() -> None:
+    rows = re.findall(r"^\| ([\w-]+) \| (\w+) \| (.+) \|$", site("reference_pages").licenses_page(), re.MULTILINE)
+    extras = {part.extra for part in PARTS}
+    assert extras <= {extra for _, extra, _ in rows}
+    assert [row for row in rows if row[2] == "unknown"] == []
 
 
 def test_every_file_that_a_command_writes_is_on_the_page_of_file_formats() -> None:
