@@ -85,6 +85,19 @@ def test_commands_of_the_docs_are_there(page: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_in_blocks_are_complete_and_their_values_valid(page: Path) -> None:
+    blocks = re.findall(r"^```.*?^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for line in commands("\n".join(blocks)):
+        words = shlex.split(line, comments=True)
+        command: Any = COMMAND
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        if "…" not in line and words and not {"<(zcat", "&&"} & set(words):
+            command = command.commands[command.default_verb] if hasattr(command, "default_verb") else command
+            command.make_context(line, words)  # raises where an option is missing or a value is none of the known ones
+
+
 def test_what_is_not_there_is_found() -> None:
     text = "`isoglot retrieve words|sentence --layers 1` and\n```sh\n$ isoglot encode X --txt a  # --none\nisoglot nothing\n```\n"
     assert [one for line in commands(text) for one in problems(line)] == [
