@@ -22,7 +22,7 @@ copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
 version = release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "kit", "tutorials/emergence", "tutorials/fixed"]
 suppress_warnings = [
     "myst.xref_ambiguous",
     "mystnb.unknown_mime_type",  # Vega-Lite beside the SVG that is shown
