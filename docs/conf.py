@@ -22,7 +22,7 @@ copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
 version = release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "kit", "tutorials/emergence", "tutorials/fixed"]
 suppress_warnings = [
     "myst.xref_ambiguous",
     "mystnb.unknown_mime_type",  # Vega-Lite beside the SVG that is shown
@@ -44,6 +44,8 @@ autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 add_module_names = False
+
+STUDIES = "docs/_build/html/results/index.html"  # where a page names this file, the site has a link
 
 html_theme = "furo"
 html_title = f"isoglot {release}"
@@ -87,7 +89,10 @@ def setup(app: Sphinx) -> None:
         write_parts(docs, pages)
 
     def read(_: Sphinx, name: str, content: list[str]) -> None:
-        content[0] = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
+        text = followed(first_page(pages[name]) if name in pages else content[0], moved(pages))
+        content[0] = text.replace(
+            f"`{STUDIES}`", f'<a href="{Path(STUDIES).relative_to("docs/_build/html")}">results</a>'
+        )
 
     def publish(app: Sphinx, error: Exception | None) -> None:
         """Put the page of the published studies beside the site's own."""

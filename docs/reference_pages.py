@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib import import_module
+from itertools import dropwhile
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -33,6 +34,52 @@ ROOMS = {
     "isoglot.diagnose": "The check-up",
     "isoglot.languages": "Built-in languages",
 }
+MODULES = {
+    "isoglot.study.study": ("Studies: what is done, and every number", ("Study",)),
+    "isoglot.study.numbers": ("The numbers of a study", ("Number", "Numbers")),
+    "isoglot.study.claims": ("Claims of the papers and verdicts on them", ("verify", "verdict_table")),
+    "isoglot.report.figures": (
+        "Figures of your own",
+        ("Figure", "Line", "Bar", "lines", "bars", "scatter", "heat_map"),
+    ),
+    "isoglot.core.table": ("Tables of results", ("Table", "Column")),
+    "isoglot.core.errors": (
+        "Errors",
+        (
+            "ConfigError",
+            "InputError",
+            "StorageError",
+            "CorruptFileError",
+            "MissingPartError",
+            "NumericError",
+            "DeviceError",
+        ),
+    ),
+    "isoglot.text.formats.plain": ("Readers of plain text", ("read_documents", "read_sentence_lines")),
+    "isoglot.text.formats.parallel": ("Readers of parallel text", ("read_parallel", "read_aligned", "read_tmx")),
+    "isoglot.text.formats.conllu": ("Reader of treebanks", ("read_conllu",)),
+    "isoglot.text.formats.conll_columns": ("Reader of tagged words", ("read_tagged",)),
+    "isoglot.text.formats.dictionary": ("Reader of dictionaries", ("read_dictionary",)),
+    "isoglot.text.formats.pharaoh": ("Reader of word alignments", ("read_pharaoh",)),
+    "isoglot.text.formats.nli": ("Reader of inference pairs", ("read_inference",)),
+    "isoglot.text.formats.word_vectors": ("Reader of word vectors", ("read_vectors",)),
+}
+"""Modules that guides import from, below rooms that export nothing themselves."""
+PUBLISHED = {
+    "table1": ("wu2020-en-de", "figure3-en-de"),
+    "figure3": ("wu2020-en-de", "figure3-en-de"),
+    "emergence": ("wu2020-en-de", "emergence-p1-en-de"),
+}
+"""Recipes of which a study is in ``results``: its folder and the figure that is shown."""
+LICENSES = {
+    "mlflow": "Apache-2.0",
+    "pythainlp": "Apache-2.0",
+    "ray": "Apache-2.0",
+    "tensorboard": "Apache-2.0",
+    "trackio": "MIT",
+    "wandb": "MIT",
+}
+"""Licenses of libraries that the build of the site does not install, from the metadata of their wheels."""
 ROOT_PAGES = ("ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY")
 
 
@@ -41,6 +88,7 @@ def write_pages(docs: Path) -> None:
     made = [(f"reference/{name}", text) for name, text in pages()]
     made += [(f"project/{name.lower()}", root_page(docs.parent / f"{name}.md")) for name in ROOT_PAGES]
     made.append(("project/licenses", licenses_page()))
+    draw_figures(docs / "reference")
     for name, text in made:
         path = docs / f"{name}.md"
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -54,12 +102,13 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "cli", index("Command line", "Every command, as its `--help` shows it.", [f"cli-{verb}" for verb in VERBS])
     yield from ((f"cli-{verb}", command_page(verb)) for verb in VERBS)
     rooms = {room: f"api-{room.removeprefix('isoglot.')}" for room in ROOMS}
-    yield "api", index("Python API", "Public names, room by room.", rooms.values())
+    yield "api", index("Python API", "Public names, room by room.", [*rooms.values(), "api-modules"])
     homes = {
         name: room for room in ROOMS for name in import_module(room).__all__
     }  # isoglot itself is the first of them
     yield from ((page, room_page(room, homes)) for room, page in rooms.items())
     yield from ((name_page(room, name), f"# {name}\n\n{autodoc(room, name)}\n") for name, room in homes.items())
+    yield "api-modules", modules_page()
     yield "recipes", recipes_page()
     yield "measures", measures_page()
     yield "settings", settings_page()
@@ -87,7 +136,7 @@ def licenses_page() -> str:
         try:
             found = metadata(need.name)
         except PackageNotFoundError:
-            return need.name, extra[1] if extra else "always", "see its page on PyPI"
+            return need.name, extra[1] if extra else "always", LICENSES.get(need.name, "unknown")
         trove = [
             line.rpartition(" :: ")[2] for line in found.get_all("Classifier", []) if line.startswith("License ::")
         ]
@@ -96,7 +145,7 @@ def licenses_page() -> str:
             or ", ".join(trove)
             or (found.get("License") or "").strip().partition("\n")[0]
         )
-        return need.name, extra[1] if extra else "always", said[:60] or "see its page on PyPI"
+        return need.name, extra[1] if extra else "always", said or "unknown"
 
     needs = [text for text in metadata("isoglot").get_all("Requires-Dist", []) if not text.startswith("isoglot")]
     users = [found for found in map(row, needs) if found[1] not in {"dev", "docs"}]
@@ -203,6 +252,15 @@ def room_page(room: str, homes: dict[str, str]) -> str:
     return "\n".join([f"# {room}", "", f"{ROOMS[room]}.", "", table(("Name", "What it is"), rows), "", *toctree])
 
 
+def modules_page() -> str:
+    """Names outside of the rooms' own that guides use, with their docstrings."""
+    out = ["# Studies, figures, errors and readers", "", "Import these from the modules that are named here.", ""]
+    for module, (title, names) in MODULES.items():
+        out += [f"## {title}", "", f"`from {module} import {', '.join(names)}`", ""]
+        out += [line for name in names for line in (f"### {name}", "", autodoc(module, name), "")]
+    return "\n".join(out)
+
+
 def name_page(room: str, name: str) -> str:
     """The file of a public name; file systems that ignore case must tell ``Shift`` from ``shift``."""
     kind = "" if name.islower() else "class-"
@@ -249,12 +307,41 @@ def recipes_page() -> str:
         }
         out += [f"- {key}: {_escaped(value)}" for key, value in facts.items() if value]
         out += ["", f"```sh\nisoglot study plan {path.stem} --scale nano\n```", ""]
+        out += [f"```toml\n{_settings(path)}\n```", "", _figure(path.stem), ""]
+    out += ["## Scales of studies", "", "`--scale NAME` sets these; a recipe and `--set` change them.", ""]
+    out += [f"```toml\n{_settings(SOURCE / 'study/scales.toml')}\n```", ""]
     out += ["## Pretraining", ""]
     folder = SOURCE / "pretrain/recipes"
     for path in sorted(folder.rglob("*.toml")):
         name = path.relative_to(folder).with_suffix("").as_posix()
         out += [f"### {name}", "", _escaped(_comment(path)), "", f"```toml\n{_settings(path)}\n```", ""]
     return "\n".join(out)
+
+
+def draw_figures(folder: Path) -> None:
+    """Draw the figures of the published studies that the page of recipes shows."""
+    for name, figure in _published():
+        figure.save(folder / f"{name}.svg")
+
+
+def _published() -> Iterator[tuple[str, Any]]:
+    from isoglot.report.study import study_figures
+    from isoglot.study.study import Study
+
+    for study, figure in dict.fromkeys(PUBLISHED.values()):
+        yield figure, study_figures(Study.open(SOURCE.parents[1] / "results" / study))[figure]
+
+
+def _figure(recipe: str) -> str:
+    if recipe == "thumbnail":
+        title = "Precision at 1 of four encoders over training, as isoglot demo measured it"
+        return f"![{title}](../emergence.svg)"
+    if recipe in PUBLISHED:
+        _, name = PUBLISHED[recipe]
+        return f"![{dict(_published())[name].title}]({name}.svg)\n\nFrom [our own run](../RESULTS.md)."
+    return (
+        f"No run of ours is complete yet; `isoglot report studies/{recipe} --figures svg` draws the figures of yours."
+    )
 
 
 def _comment(path: Path) -> str:
@@ -267,7 +354,7 @@ def _comment(path: Path) -> str:
 
 def _settings(path: Path) -> str:
     lines = path.read_text(encoding="utf-8").splitlines()
-    return "\n".join(line for i, line in enumerate(lines) if not (line.startswith("#") and i < 12)).strip()
+    return "\n".join(dropwhile(lambda line: line.startswith("#"), lines)).strip()
 
 
 def measures_page() -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -19,6 +21,8 @@ import typer
 
 import isoglot
 from isoglot.cli.main import app
+from isoglot.core.optional import PARTS
+from tests.golden.cases import CASES
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,7 +31,9 @@ def written_by_hand(page: Path) -> bool:
     """Whether a page below docs is a source, and not what a build of the site wrote beside the sources."""
     if page.parent.name in {"project", "reference"}:
         return page.name in {"index.md", "file-formats.md"}
-    return not {"_build", "jupyter_execute"} & set(page.parts) and "." not in page.stem  # LOG.2.md is a part of LOG.md
+    return (
+        not {"_build", "jupyter_execute", "emergence", "fixed", "kit"} & set(page.parts) and "." not in page.stem
+    )  # LOG.2.md is a part of LOG.md
 
 
 PAGES = [
@@ -77,6 +83,19 @@ def problems(line: str) -> Iterator[str]:
 def test_commands_of_the_docs_are_there(page: Path) -> None:
     wrong = [f"{line}: {one}" for line in commands(page.read_text(encoding="utf-8")) for one in problems(line)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_in_blocks_are_complete_and_their_values_valid(page: Path) -> None:
+    blocks = re.findall(r"^```.*?^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for line in commands("\n".join(blocks)):
+        words = shlex.split(line, comments=True)
+        command: Any = COMMAND
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        if "…" not in line and words and not {"<(zcat", "&&"} & set(words):
+            command = command.commands[command.default_verb] if hasattr(command, "default_verb") else command
+            command.make_context(line, words)  # raises where an option is missing or a value is none of the known ones
 
 
 def test_what_is_not_there_is_found() -> None:
@@ -160,6 +179,37 @@ def test_reference_has_every_measure_recipe_and_verb() -> None:
     assert recipes
     assert [name for name in recipes if f"{name}" not in pages["recipes"]] == []
     assert [verb for verb in VERBS if f"isoglot {verb}" not in pages[f"cli-{verb}"]] == []
+
+
+def test_every_library_of_the_package_has_a_license_on_its_page() -> None:
+    rows = re.findall(r"^\| ([\w-]+) \| (\w+) \| (.+) \|$", site("reference_pages").licenses_page(), re.MULTILINE)
+    extras = {part.extra for part in PARTS}
+    assert extras <= {extra for _, extra, _ in rows}
+    assert [row for row in rows if row[2] == "unknown"] == []
+
+
+def test_every_file_that_a_command_writes_is_on_the_page_of_file_formats() -> None:
+    page = (ROOT / "docs/reference/file-formats.md").read_text(encoding="utf-8").partition("## Every output folder")[2]
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \|", page, re.MULTILINE)
+    patterns = [(name.replace("LANG", "*"), by) for names, by in rows for name in re.findall(r"`([^`]+)`", names)]
+    assert len(patterns) > 100
+    written = [
+        (CASES[path.stem].command.split()[0], file.replace("#", "KEY"))
+        for path in (ROOT / "tests/golden/numbers").glob("*.json")
+        for file in json.loads(path.read_text(encoding="utf-8")).get("files", ())
+    ]
+    assert len(written) > 1000
+
+    def named(verb: str, file: str, name: str, by: str) -> bool:
+        parts = Path(file).parts
+        ends = ["/".join(parts[at:]) for at in range(len(parts))]
+        said = re.search(rf"`{verb}\b|every command|commands with", by) is not None
+        if name.endswith("/"):
+            return said and any(fnmatch(end, f"{name}*") for end in ends)
+        return said and any(fnmatch(end, name) and end.count("/") == name.count("/") for end in ends)
+
+    wrong = {(verb, file) for verb, file in written if not any(named(verb, file, *each) for each in patterns)}
+    assert wrong == set()
 
 
 def test_measures_have_their_formula_invariances_and_use_on_both_pages() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import inspect
+import itertools
 import re
+import textwrap
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,14 +20,10 @@ import isoglot
 # They need files, a trained encoder or minutes: the guides and tutorials run them.
 WITHOUT_EXAMPLE = set(
     """
-    align.align_types
-    align.align_words
     align.aligned_rows
     compare.measure_figure7
-    compare.stream_layer_cka
     compare.trace_emergence
     pretrain.add_language
-    steer.make_shift
     transfer.map_transfer
     transfer.shift_transfer
     """.split()
@@ -91,6 +91,25 @@ def test_parameters_and_results_are_described(name: str) -> None:
     assert [each for each in inspect.signature(value).parameters if each not in described] == []
     if inspect.signature(value).return_annotation not in {None, "None", "Iterator[None]"}:
         assert {"Returns", "Yields"} & set(said)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_raised_is_described(name: str) -> None:
+    body = ast.parse(textwrap.dedent(inspect.getsource(FUNCTIONS[name])))
+    raises = any(isinstance(node, ast.Raise) for node in ast.walk(body))
+    assert not raises or "Raises" in sections(FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("name", [name for name, value in PUBLIC.items() if dataclasses.is_dataclass(value)])
+def test_fields_are_described(name: str) -> None:
+    """In the docstring of the class, or in a string below the field."""
+    [kind] = ast.parse(textwrap.dedent(inspect.getsource(PUBLIC[name]))).body
+    assert isinstance(kind, ast.ClassDef)
+    known = {each.name for each in dataclasses.fields(PUBLIC[name]) if not each.name.startswith("_")}
+    for node, after in itertools.pairwise([*kind.body, None]):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in known:
+            below = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            assert below or re.search(rf"\b{node.target.id}\b", PUBLIC[name].__doc__ or ""), node.target.id
 
 
 @pytest.mark.parametrize("name", PUBLIC)

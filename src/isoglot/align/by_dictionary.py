@@ -167,6 +167,14 @@ def align_types(
     Returns:
         A map for every layer, with its scores.
 
+    >>> import isoglot
+    >>> from isoglot.languages.builtin import builtin_bitext, builtin_dictionary
+    >>> encoder, pairs = isoglot.load_encoder("isoglot-mini", device="cpu"), builtin_bitext(("en", "de"), 20)
+    >>> texts = [english.words for english, _ in pairs], [german.words for _, german in pairs]
+    >>> dictionary = builtin_dictionary("en", "de")
+    >>> align_types(encoder, encoder, texts, dictionary, languages=("en", "de"), layers=[8]).use
+    'types'
+
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: No entry of a dictionary occurs in the texts, or the test leaks.

@@ -141,6 +141,16 @@ def align_words(
     Returns:
         A map for every layer, with its scores.
 
+    >>> import isoglot
+    >>> from isoglot.align import Bitext
+    >>> from isoglot.languages import align
+    >>> from isoglot.languages.builtin import builtin_bitext
+    >>> encoder, pairs = isoglot.load_encoder("isoglot-mini", device="cpu"), builtin_bitext(("en", "de"), 20)
+    >>> links = [align(english, german) for english, german in pairs]
+    >>> train = Bitext(source=[en.words for en, _ in pairs], target=[de.words for _, de in pairs], links=links)
+    >>> align_words(encoder, encoder, train, languages=("en", "de"), layers=[8]).use
+    'words'
+
     Raises:
         ConfigError: The map does not support these widths, or a layer does not exist.
         InputError: There are no links, or a sentence of the test is in training too.

@@ -92,13 +92,17 @@ class Comparison(Displayed):
     """Result of a comparison of two encoders."""
 
     models: tuple[str, str]
+    """Names of the encoders."""
     languages: tuple[str, str]
+    """Language that each encoder reads."""
     sentences: int
+    """Number of sentences."""
     cut: tuple[int, int] = (0, 0)
     """Number of truncated sentences among those of the measures, by side."""
     rows: int
     """Number of sentences of the measures."""
     pool: str
+    """Sentence pooling."""
     floor: str | None
     """Description of the floor."""
     ceiling: str | None

@@ -277,6 +277,14 @@ def stream_layer_cka(
     Returns:
         A value for each pair of layers, in three forms.
 
+    >>> import isoglot
+    >>> encoder = isoglot.load_encoder("isoglot-mini", device="cpu")
+    >>> english = ["The house is old.", "It rains.", "We read a book.", "She has two dogs."]
+    >>> german = ["Das Haus ist alt.", "Es regnet.", "Wir lesen ein Buch.", "Sie hat zwei Hunde."]
+    >>> grid = stream_layer_cka(encoder, encoder, english, german, ("en", "de"), layers=[0, 8], chunk=2)
+    >>> grid.count, grid.form("debiased").shape
+    (4, (2, 2))
+
     Raises:
         ConfigError: A layer or language does not exist, or the chunk is empty.
         InputError: Unequal numbers of sentences, fewer than 4, an empty one, or hidden states that are not finite or

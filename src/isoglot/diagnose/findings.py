@@ -91,9 +91,13 @@ class Finding:
     """
 
     topic: Topic
+    """Section of the page."""
     tone: Tone
+    """Whether it is good, neutral, a warning or bad."""
     text: str
+    """One or two sentences."""
     action: Action | None = None
+    """The command that acts on it."""
 
 
 def all_findings(checkup: Checkup) -> list[Finding]:

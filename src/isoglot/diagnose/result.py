@@ -229,6 +229,7 @@ class Checkup(Displayed):
     """Result of a check-up."""
 
     model: str
+    """Name of the model."""
     sentences: int
     """Number of candidates of a search; the mean over sets."""
     origin: str
@@ -236,16 +237,25 @@ class Checkup(Displayed):
     chance: float
     """P@1 at chance."""
     depth: int
+    """Number of layers, without the embeddings."""
     width: int
+    """Hidden size."""
     layers: tuple[LayerFacts, ...]
+    """Measurements of each layer."""
     pairs: tuple[PairFacts, ...]
+    """Measurements of each pair of languages."""
     languages: tuple[LanguageFacts, ...]
+    """Measurements of each language, with its tokenization."""
     best: RecommendedLayer
+    """The recommended layer."""
     mexa: MexaOverLayers
+    """MEXA over layers."""
     estimates: Estimates
     """Source of the means and of CSLS neighborhoods."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """The config."""
     remarks: tuple[str, ...] = ()
+    """What else the reader should know."""
 
     def __repr__(self) -> str:
         codes = ", ".join(each.code for each in self.languages)

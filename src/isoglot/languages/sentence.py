@@ -39,13 +39,21 @@ class Sentence:
     """
 
     language: str
+    """Language code."""
     meaning: Meaning
+    """The meaning that it expresses."""
     wording: Wording = PLAIN
+    """Choice between alternatives, such as synonyms."""
     words: list[str] = field(default_factory=list)
+    """Syntactic words."""
     lemmas: list[str] = field(default_factory=list)
+    """Lemma of each word."""
     tags: list[str] = field(default_factory=list)
+    """Universal part-of-speech tag of each word."""
     heads: list[int] = field(default_factory=list)
+    """Head of each word, from 1; 0 is the root."""
     relations: list[str] = field(default_factory=list)
+    """Dependency relation of each word."""
     units: list[int] = field(default_factory=list)
     """``unit * 8 + part`` of the meaning that the word expresses, or -1."""
     entities: list[str] = field(default_factory=list)

@@ -74,9 +74,11 @@ class Pretrained:
     out: Path
     """The folder of the run, with the final encoder in ``last/`` and the best one in ``best/``."""
     position: Position
+    """Step, tokens and dev perplexities at the end."""
     refused: tuple[str, ...]
     """What was wrong with rejected checkpoints, one line each."""
     rank: int = 0
+    """Rank of this process; rank 0 writes the files."""
     finished: bool = True
     """Whether the budget is spent; if not, there is a checkpoint to resume from and no encoder yet."""
 

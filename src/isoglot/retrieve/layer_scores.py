@@ -168,9 +168,13 @@ class PairScores:
     """
 
     source: VectorSet = field(repr=False)
+    """Vectors of the queries."""
     target: VectorSet = field(repr=False)
+    """Vectors of the candidates."""
     layers: tuple[LayerScores, ...]
+    """Scores of each layer."""
     config: RetrievalConfig
+    """Settings of the search."""
     coverage: Coverage | None = None
     model: str | None = None
 

@@ -121,8 +121,11 @@ class MixedPool:
     """
 
     sides: Mapping[str, VectorSet] = field(repr=False)
+    """Vectors of each language."""
     scores: tuple[MixedScores, ...]
+    """Scores by layer, centering and method."""
     config: RetrievalConfig
+    """Settings of the search."""
 
     @property
     def name(self) -> str:
@@ -190,8 +193,11 @@ class MixedRetrieval:
     """
 
     pools: tuple[MixedPool, ...]
+    """A pool for each set of parallel sentences."""
     facts: dict[str, Any]
+    """Facts about model and data, as JSON values."""
     remarks: tuple[str, ...] = ()
+    """What else the reader should know."""
 
     def as_dict(self) -> dict[str, Any]:
         """Scores and facts as JSON."""

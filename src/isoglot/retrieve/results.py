@@ -44,9 +44,13 @@ class Retrieval:
     """
 
     kind: Literal["sentences", "words"]
+    """What was retrieved."""
     pairs: tuple[PairScores, ...]
+    """Scores of each language pair."""
     facts: dict[str, Any]
+    """Facts about model and data, as JSON values."""
     remarks: tuple[str, ...] = ()
+    """What else the reader should know."""
 
     @property
     def has_layers(self) -> bool:

@@ -59,8 +59,11 @@ class Learned:
     """Result of training static vectors."""
 
     table: TableEncoder
+    """The vectors, as an encoder with layer 0 only."""
     out: Path
+    """The folder they were written to."""
     facts: dict[str, Any]
+    """Settings, losses and sizes, as JSON values."""
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,13 @@ class MaskedLanguages:
     """
 
     language: str
+    """language of the sentences"""
     target: str | None
+    """language they were shifted to; None without a shift"""
     alpha: float
+    """strength of the shift"""
     layer: int | None
+    """layer of the shift; None without one"""
     masked: int
     """number of masked tokens, one per sentence"""
     right: float
@@ -55,6 +59,7 @@ class MaskedLanguages:
     neither: float
     """share of tokens of no language"""
     languages: dict[str, float]
+    """share of each other language"""
     threshold: int
     """frequency threshold of the token sets"""
     other_N: np.ndarray = field(repr=False, compare=False)

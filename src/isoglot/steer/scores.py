@@ -61,8 +61,11 @@ class Scores:
     """
 
     tokens: int
+    """number of decoded tokens"""
     switched: int
+    """number of tokens that belong to the target language only"""
     convert_rate: float | None
+    """share of target-only tokens among tokens that the two languages do not share"""
     neither: float
     """the share of tokens in neither language's set"""
     distinct: float | None
@@ -82,6 +85,7 @@ class Scores:
     harmonic: float | None = None
     """harmonic mean of convert rate and kept"""
     bleu: Bleu | None = None
+    """BLEU-1 against the references"""
 
     def as_dict(self) -> dict[str, Any]:
         """As a JSON object."""

@@ -212,6 +212,14 @@ def make_shift(
     Returns:
         The shift, for ``encoder.edited``.
 
+    >>> import isoglot
+    >>> encoder, means = isoglot.load_encoder("isoglot-mini", device="cpu"), isoglot.bundled_means()
+    >>> move = make_shift(encoder, means, "en", "de", 7, alpha=2)
+    >>> with encoder.edited(7, move):
+    ...     shifted = isoglot.extract(encoder, ["The house is old."], language="en")[8]
+    >>> shifted.shape
+    (1, 384)
+
     Raises:
         ConfigError: As there.
     """

@@ -344,13 +344,17 @@ class MapTransfer:
     """
 
     task: str
+    """Name of the task."""
     metric: str
+    """Name of the score."""
     source: str
     """The training language."""
     ceiling: Literal["test", "dev"]
     """The data set of the training language that gives the upper bound."""
     layers: tuple[int, ...]
+    """Layers that were tested."""
     points: tuple[MapPoint, ...]
+    """Results of each layer and seed of each model."""
     lines: tuple[LayerScore, ...]
     """Scores over seeds, by models, language, arm and layer."""
     pairs: tuple[PairedTest, ...]

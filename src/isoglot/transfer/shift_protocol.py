@@ -113,16 +113,21 @@ class ShiftOutcome:
     """
 
     task: str
+    """Name of the task."""
     metric: str
+    """Name of the score."""
     source: str
     """The training language, which others are shifted to."""
     baselines: Mapping[str, Evaluation]
     """Tests without a shift (alpha 0)."""
     rows: tuple[ShiftedTest, ...]
+    """Scores of each language, layer and alpha."""
     means: str
     """Source of the means."""
     kind: Kind
+    """Kind of shift."""
     positions: Positions
+    """Positions that were shifted."""
 
     @property
     def learned_from(self) -> tuple[str, ...]:

@@ -103,6 +103,7 @@ class Shards:
 
     folder: Path
     index: dict[str, Any]
+    """The content of ``index.json``."""
 
     @classmethod
     def open(cls, folder: str | Path, *, check: Check = "hashes") -> Shards:

@@ -208,6 +208,7 @@ class Step(Estimator):
     """whether zero vectors are invalid"""
 
     width_: int = field(init=False, repr=False)
+    """number of columns it was fitted on"""
 
     def fit(self, X: Array, Y: None = None) -> Self:
         """Fit to the rows of X, N × D; Y is ignored, for compatibility with scikit-learn.

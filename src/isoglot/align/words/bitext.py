@@ -69,8 +69,11 @@ class Bitext:
     """Word lists of either side, sentence by sentence, and the links between them."""
 
     source: list[list[str]]
+    """Words of each source sentence."""
     target: list[list[str]]
+    """Words of each target sentence."""
     links: list[Links]
+    """Links of each pair, as (source, target) positions from 0."""
 
     def __len__(self) -> int:
         return len(self.links)

@@ -141,11 +141,15 @@ class EncoderAligner(Aligner):
     """
 
     encoder: EncoderLike
+    """The encoder."""
     model: str
     """Name or folder of the encoder, where it is looked for when the aligner is read from a file."""
     config: EncoderLinksConfig
+    """Settings as they were given."""
     languages: tuple[str, str] | None
+    """Languages of source and target, if known."""
     way: LinkSettings
+    """Layer, rule, threshold and centering that are used."""
     means_2D: tuple[torch.Tensor, torch.Tensor] | None
     """Mean of either language in the layer; None if not subtracted."""
     choice: LayerChoice | None

@@ -120,7 +120,9 @@ class WordAligner(Aligner):
     """
 
     config: WordAlignConfig
+    """Settings of the training."""
     languages: tuple[str, str] | None
+    """Languages of source and target, if known."""
     words: tuple[tuple[str, ...], tuple[str, ...]]
     """Word types of the source and the target."""
     rows: np.ndarray

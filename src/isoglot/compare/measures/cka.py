@@ -343,7 +343,9 @@ class CKAGrid:
     """
 
     layers_x: tuple[int, ...]
+    """layers of the first encoder, the rows"""
     layers_y: tuple[int, ...]
+    """layers of the second encoder, the columns"""
     count: int
     """number of items"""
     paper: np.ndarray = field(repr=False)

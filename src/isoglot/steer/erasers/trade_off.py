@@ -78,11 +78,17 @@ class TradeOff:
     """
 
     languages: tuple[str, ...]
+    """languages of the sentences"""
     pivot: str
+    """language that the shift moves all others to"""
     sentences: int
+    """number of sentences of each language"""
     folds: int
+    """number of cross-validation folds"""
     layer: int | None
+    """layer of the vectors, if known"""
     rows: tuple[ErasureScore, ...]
+    """scores of each eraser and shift"""
 
     @property
     def chance(self) -> float:

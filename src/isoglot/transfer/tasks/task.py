@@ -70,7 +70,9 @@ class Passage(Example):
     """
 
     texts: tuple[str, ...]
+    """One text, or two for a pair."""
     label: str = ""
+    """The gold label; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ class Tagged(Example):
     """
 
     words: tuple[str, ...]
+    """The words of the sentence."""
     tags: tuple[str, ...] = ()
+    """A tag for each word; empty if unknown."""
     blanks: tuple[bool, ...] | None = None
     """Whether a blank follows each word; None if unknown."""
     tree: Tree | None = field(default=None, repr=False)
@@ -98,9 +102,11 @@ class Parsed(Example):
     """
 
     words: tuple[str, ...]
+    """The words of the sentence."""
     heads: tuple[int, ...] = ()
     relations: tuple[str, ...] = ()
     blanks: tuple[bool, ...] | None = None
+    """Whether a blank follows each word; None if unknown."""
     tree: Tree | None = None
     """The tree it was read from, if any."""
 
@@ -125,7 +131,9 @@ class Data(Generic[ExampleT]):
     """
 
     examples: Sequence[ExampleT]
+    """The examples, in the order of the file."""
     file: str | None = None
+    """The file they were read from; None if there is none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "examples", tuple(self.examples))
