@@ -17,8 +17,8 @@ import numpy as np
 
 from isoglot.align.alignment import ENCODERS
 from isoglot.align.layer_maps import RowPairs, check_dimensions, fit_alignment, held_out, layer_pairs
-from isoglot.align.maps.config import AlignConfig
-from isoglot.core.errors import InputError
+from isoglot.align.maps.config import UNSUPERVISED, AlignConfig
+from isoglot.core.errors import ConfigError, InputError
 from isoglot.core.files import file_hash
 from isoglot.core.progress import SILENT, Progress
 from isoglot.model import load_encoder
@@ -92,7 +92,7 @@ def align_embeddings(
     (40, 10, 1.0)
 
     Raises:
-        ConfigError: The map does not support these widths, or a language is missing.
+        ConfigError: The map does not support these widths, it needs a dictionary, or a language is missing.
         InputError: No entry of a dictionary was found, or the test leaks.
     """
     config = AlignConfig() if config is None else config
@@ -102,6 +102,9 @@ def align_embeddings(
     check = _leak_check((source, target), training, config)
     sides = list(zip((source, target), languages, words, strict=True))
     most, is_given = config.max_vocabulary or MOST_ROWS, train is not None
+    if train is None and config.method not in UNSUPERVISED:
+        problem = f"the map {config.method} learns from pairs, and there is no dictionary"
+        raise ConfigError(problem, f"give one, or choose {' or '.join(UNSUPERVISED)}", "missing-option")
     if train is None:
         known = [_table(table, language, [], only).words[:most] for table, language, only in sides]
         train = [Entry(known[0][row], known[0][row]) for row, _ in identical_pairs(*known)]

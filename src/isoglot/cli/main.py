@@ -32,7 +32,7 @@ _SECTIONS = {INPUT: -1, RUN: 1, OUTPUT: 2}  # the others in between, as a verb h
 _ONE_SECTION = 12
 """Up to how many options the help shows without sections."""
 VERBS = {
-    "demo": "Turn English towards four languages by adding a vector; then train small encoders and see which "
+    "demo": "Steer English sentences toward four languages, then train small encoders and see which of them "
     "share a space.",
     "diagnose": "Check an encoder: which layer to use, which languages are poorly aligned, what would improve it "
     "for free.",

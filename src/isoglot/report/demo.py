@@ -26,6 +26,19 @@ if TYPE_CHECKING:
     from isoglot.study.demo.thumbnail import ThumbnailSize
 
 
+WELCOME = """\
+isoglot shows how languages come to share one space inside a masked language model. The bundled model,
+isoglot-mini, was trained on text in five languages and on translated sentences. Add the difference between
+the mean hidden states of two languages to every token of an English sentence, decode the most likely token
+at every position, and many tokens change language, while the word order stays:
+"""
+BUILTIN = """
+For experiments there are small built-in versions of the same five languages, with gold word alignment:
+"""
+TRAINING = """\
+Now small encoders learn two languages each by masked language modeling: English and its twin, a copy in a
+private script. Which of them match a sentence with its twin, although they never see the two side by side?
+"""
 _EMERGES = "A shared space emerges while the model learns to fill in blanks"
 
 

@@ -294,7 +294,11 @@ def embeddings(
     from isoglot.text.formats.word_vectors import read_words
 
     config = mapping.config(run, **words.values())
-    languages, parts = _words_spelled_alike(entries, langs, config) if langs else entries.entries()
+    if langs:
+        refuse_beside(
+            {"--dictionary": entries.dictionary, "--test": entries.test}, "--langs", remedy="leave --langs out"
+        )
+    languages, parts = (two_langs(langs), [None]) if langs else entries.entries()
     names, lists = (models.source, models.target or models.source), one_each(words_of, "--words-of")
     for code in (code for code in lists if code not in languages):
         problem = f"--words-of names {code}, the dictionary {' and '.join(languages)}"
@@ -308,19 +312,6 @@ def embeddings(
 
     inputs = files_of(entries.dictionary, entries.test, words_of, *map(Path, names))
     _align(work, models, config, inputs, run, load=open_vectors)
-
-
-def _words_spelled_alike(
-    entries: DictionaryOptions, langs: str, config: AlignConfig
-) -> tuple[tuple[str, str], list[list[Any] | None]]:
-    """The languages of a map without pairs, and no entries: it is scored on words spelled alike."""
-    from isoglot.align.maps.config import UNSUPERVISED
-
-    refuse_beside({"--dictionary": entries.dictionary, "--test": entries.test}, "--langs", remedy="leave --langs out")
-    if config.method not in UNSUPERVISED:
-        problem = f"the map {config.method} learns from pairs, and there is no dictionary"
-        raise ConfigError(problem, "name one: --dictionary en-de=words.txt, or --method vecmap", "missing-option")
-    return two_langs(langs), [None]
 
 
 @verb(

@@ -10,31 +10,16 @@ from isoglot.cli.options import Device, Out, Seed, Settings
 from isoglot.cli.output import Output
 from isoglot.cli.run_files import PAGE, recorded
 
-_WELCOME = """\
-isoglot shows how languages come to share one space inside a masked language model.
-The one that comes with it, isoglot-mini, has read five languages, and translated sentences side by side.
-Add the difference of two languages' means to every token of an English sentence, and read off what
-the model now says at each place. No word moves, but many turn:
-"""
-_BUILTIN = """
-For experiments the same five languages are built in, small: they speak of one world, and what translates
-each word is known:
-"""
-_TRAINING = """\
-Now small encoders learn two languages each, English and a twin of it in a script of its own, by guessing
-masked words. Which of them will find the twin of a sentence, though nobody shows them any pair?
-"""
-
 
 @command("demo --out demo")
 def demo(
     *, out: Out = Path("demo"), settings: Settings = None, device: Device = "auto", seed: Seed = 0, output: Output
 ) -> None:
-    """Turn English towards four languages by adding a vector; then train small encoders and see which share a space.
+    """Steer English sentences toward four languages, then train small encoders and see which of them share a space.
 
-    Takes some minutes on two quiet cores, once it is installed. The encoders are trained in turn, so at every moment
-    all have read the same text; a machine too slow for 6 M tokens each is given fewer, chosen once at the start.
-    What is trained is kept: the same command again trains nothing. Quicker, and less to see: --set budget=1Mtokens.
+    Takes a few minutes on two idle cores. The encoders are trained in turn, so that at every moment all have read the
+    same text. On a machine too slow for 6 M tokens each, a smaller size is chosen once, at the start. Trained encoders
+    are kept: running the command again trains nothing. --set budget=1Mtokens is faster and shows less.
     """
     from isoglot.core.config import build_config
     from isoglot.core.devices import choose_device
@@ -47,12 +32,12 @@ def demo(
     from isoglot.study.demo.thumbnail import SIZE, ThumbnailConfig, run_thumbnail
 
     config, where = build_config(ThumbnailConfig, settings=settings or ()), str(choose_device(device))
-    output.say(_WELCOME)
+    output.say(shown.WELCOME)
     real = see_real_languages(device=device, seed=seed, progress=output.progress)
     output.say(shown.shifted_sentences(real))
-    output.say(f"\n{shown.found_in_words(real)}\n{_BUILTIN}")
+    output.say(f"\n{shown.found_in_words(real)}\n{shown.BUILTIN}")
     output.say(interlinear(next(parallel(seed=seed))))
-    output.say(_TRAINING)
+    output.say(shown.TRAINING)
     start = time.monotonic()
     with recorded(out, (), seed=seed, config=config, device=where, kind="in place") as run:
         results, size = run_thumbnail(out, config, seed=seed, device=device, progress=output.progress, say=output.say)
