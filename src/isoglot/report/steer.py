@@ -404,7 +404,6 @@ def _alpha_lines(sweep: Sweep, score: Score, up: str) -> Figure:
         y=up,
         levels=level,
         ordered=True,
-        height=260,
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 GREY = "#8a8a8a"
 _MOST_POINTS = 40  # a longer line has no marks
+_HEIGHT = 300  # pixels of a plot of lines or points
 _GAP = 15  # pixels between two names at the ends of lines
 _TABLE_ROWS = 2000
 _MOST_TICKS = 16
@@ -105,7 +106,6 @@ def lines(
     frames: Sequence[str] = (),
     slider: str = "",
     categories: Sequence[str] = (),
-    height: int = 300,
 ) -> Figure:
     """Lines over common axes, with bands, names at their ends, and highlighting of the line under the pointer.
 
@@ -124,7 +124,6 @@ def lines(
             there; empty for none.
         categories: Names of the places on a horizontal axis without numbers; points have their positions from 0, and
             intervals are drawn as bars.
-        height: Height of the plot in pixels.
     """
     names = list(dict.fromkeys(line.name for line in given))
     panels = list(dict.fromkeys(line.panel for line in given))
@@ -141,11 +140,11 @@ def lines(
     ]
     several = len(names) > 1 or bool(levels)
     if several and not frames:
-        layers += _end_labels(given, levels or {}, (low, high), scale, height)
+        layers += _end_labels(given, levels or {}, (low, high), scale)
     place = _category_axis(categories, x) if categories else _number_axis([row["x"] for row in rows], x, whole=whole)
     spec: dict[str, Any] = {
         "data": {"values": rows},
-        "height": height,
+        "height": _HEIGHT,
         "encoding": {"x": place, **_series(given, names, list(levels or ()), ordered=ordered)},
         "layer": layers,
     }
@@ -275,16 +274,15 @@ def _end_labels(
     levels: Mapping[str, float],
     domain: tuple[float, float],
     scale: dict[str, Any],
-    height: int,
 ) -> list[dict[str, Any]]:
     """The names of lines and levels at their ends, none on top of another."""
     low, high = domain
     ends = [(line.name, line.points[-1][1]) for line in given if line.points]
     places = spread(
-        [(high - value) / (high - low) * height for _, value in [*ends, *levels.items()]], 4, height - 4, _GAP
+        [(high - value) / (high - low) * _HEIGHT for _, value in [*ends, *levels.items()]], 4, _HEIGHT - 4, _GAP
     )
     data = [
-        {"s": visible(name), "y": high - place / height * (high - low), "end": end}
+        {"s": visible(name), "y": high - place / _HEIGHT * (high - low), "end": end}
         for (name, end), place in zip([*ends, *levels.items()], places, strict=True)
     ]
     text = {"type": "text", "align": "left", "baseline": "middle", "dx": 8}
@@ -603,7 +601,6 @@ def scatter(
     caption: str = "",
     from_first: bool = False,
     level: tuple[str, float] | None = None,
-    height: int = 360,
 ) -> Figure:
     """Named points, each name in a column at the right with a line to its point, so that none hides another.
 
@@ -616,14 +613,13 @@ def scatter(
         caption: What a reader needs to know.
         from_first: Draw a line from the first point to each of the others.
         level: Name and value of a vertical line, such as chance.
-        height: Height of the plot in pixels.
     """
     (x0, y0), *_ = points.values()
     low, high, ticks = _domain([value for _, value in points.values()])
     xs = [value for value, _ in points.values()] + ([level[1]] if level else [])
-    places = spread([(high - one) / (high - low) * height for _, one in points.values()], 6, height - 6, _GAP)
+    places = spread([(high - one) / (high - low) * _HEIGHT for _, one in points.values()], 6, _HEIGHT - 6, _GAP)
     rows: list[dict[str, Any]] = [
-        {"s": visible(one), "x": at, "y": up, "ly": high - place / height * (high - low), "x0": x0, "y0": y0}
+        {"s": visible(one), "x": at, "y": up, "ly": high - place / _HEIGHT * (high - low), "x0": x0, "y0": y0}
         for (one, (at, up)), place in zip(points.items(), places, strict=True)
     ]
     names = [row["s"] for row in rows]
@@ -640,7 +636,7 @@ def scatter(
     scale = {"domain": names, "range": [SHAPES[_around(at, len(SHAPES))] for at in range(len(names))]}
     spec = {
         "data": {"values": rows},
-        "height": height,
+        "height": _HEIGHT,
         "encoding": {
             "color": {"field": "s", "type": "nominal", "scale": {"domain": names}, "legend": None},
             "shape": {"field": "s", "type": "nominal", "scale": scale, "legend": None},
