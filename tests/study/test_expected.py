@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from isoglot.core.artifact import stored_json
+from isoglot.report.study import study_page
 from isoglot.study.study import Study
 from isoglot.study.tables.results import EXPECTED, expected_names, study_differences, study_expected, study_verdicts
 from tests.errors import raises
@@ -66,3 +67,10 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, content: ob
 def test_an_unknown_name_says_which_there_are():
     with raises("storage.not-found", "wu2020-en-de"):
         study_differences(Study.open(RESULTS / "wu2020-en-de"), [], "wu2021")
+
+
+@published
+def test_a_factorial_study_without_complete_blocks_says_that_nothing_is_tested() -> None:
+    study = Study.open(RESULTS / "factorial")
+    assert study.about["pairs"] == ["en-twin"]
+    assert "2: run the missing cells" in study_page(study).lead

@@ -59,11 +59,12 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         study: The study.
         facts: Lines for its foot.
     """
+    untested = ""
     if study.about.get("recipe") == "factorial":
         try:
             result = analyze_factorial(study.numbers())
-        except InputError:  # too few cells so far: they are shown as a table
-            pass
+        except InputError as error:  # too few cells so far: they are shown as a table
+            untested = f"Nothing can be tested yet: {error.problem}; {error.remedy}"
         else:
             return factorial_page(result, facts=facts)
     curves = emergence_curves(study)
@@ -80,7 +81,7 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         _ran(study),
     ]
     young = "Some encoders are too young to compare: see the notes under All scores" if young_arms(study) else ""
-    findings = [emergence_finding(curves), verdict_finding(verdicts), young]
+    findings = [emergence_finding(curves), verdict_finding(verdicts), young, untested]
     lead = " ".join(f"{finding}." for finding in findings if finding)
     return Page(
         title=str(study.about.get("title") or study.about.get("recipe")),

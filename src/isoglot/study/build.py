@@ -123,7 +123,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
     for pair in pairs:
         _check_pair(pair, data)
-    if all(recipe.measures == ("twins",) for recipe in recipes):
+    if _is_of_twins(recipes):
         pairs = ("en-twin",)
     check_data(data, pairs, scale.tokens, options.segmentation)
     seeds = options.seeds or max(one.seeds for one in recipes)
@@ -144,10 +144,15 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     return built
 
 
+def _is_of_twins(recipes: tuple[StudyRecipe, ...]) -> bool:
+    """Whether all encoders read built-in English and a twin of it."""
+    return set().union(*(recipe.measures for recipe in recipes)) <= {"twins", "factorial"}
+
+
 def _check_used(name: str, recipes: tuple[StudyRecipe, ...], data: StudyData, options: StudyOptions) -> None:
     """Refuse data and pairs that the study would not look at."""
     given = [table for table, files in vars(data).items() if files]
-    if set().union(*(recipe.measures for recipe in recipes)) <= {"twins", "factorial"} and (given or options.pairs):
+    if _is_of_twins(recipes) and (given or options.pairs):
         problem = f"{name} is about built-in English and its twins"
         raise ConfigError(problem, "run it without data and pairs of languages", "conflicting-options")
     if given and data.is_builtin:
