@@ -56,11 +56,12 @@ MODULES = {
         ),
     ),
     "isoglot.text.formats.plain": ("Readers of plain text", ("read_documents", "read_sentence_lines")),
-    "isoglot.text.formats.parallel": ("Readers of parallel text", ("read_parallel", "read_aligned", "read_tmx")),
-    "isoglot.text.formats.conllu": ("Reader of treebanks", ("read_conllu",)),
-    "isoglot.text.formats.conll_columns": ("Reader of tagged words", ("read_tagged",)),
+    "isoglot.text.formats.parallel": (
+        "Readers of parallel text and word alignments",
+        ("read_parallel", "read_aligned", "read_tmx", "read_pharaoh"),
+    ),
+    "isoglot.text.formats.conll": ("Readers of treebanks and tagged words", ("read_conllu", "read_tagged")),
     "isoglot.text.formats.dictionary": ("Reader of dictionaries", ("read_dictionary",)),
-    "isoglot.text.formats.pharaoh": ("Reader of word alignments", ("read_pharaoh",)),
     "isoglot.text.formats.nli": ("Reader of inference pairs", ("read_inference",)),
     "isoglot.text.formats.word_vectors": ("Reader of word vectors", ("read_vectors",)),
 }

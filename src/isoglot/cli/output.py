@@ -115,7 +115,8 @@ class Output:
         if self.json:
             sys.stdout.write(_as_json(value) + "\n")
         else:
-            self._console().print(shown, crop=False)  # a command stays one line, so that it can be copied
+            piped = isinstance(shown, str) and not sys.stdout.isatty()
+            self._console().print(shown, crop=False, soft_wrap=piped)  # a command stays one line, to be copied
             for run in OPENED.values():
                 self.say(str(run))
 
