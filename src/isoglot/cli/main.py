@@ -38,29 +38,30 @@ VERBS = {
     "for free.",
     "rank": "Rank encoders on the same parallel sentences: which are better, and which cannot be told apart.",
     "doctor": "Show versions, devices, the bundled encoder and optional parts; measure how fast the device is.",
-    "anchors": "Report what languages share: types, tokens by direction and frequency, true and false friends.",
+    "anchors": "Report the tokens that languages share: types, counts by direction and frequency, true and false "
+    "friends.",
     "explore": "Open a local page: turn a sentence to another language, walk through the space, look into layers, "
     "compare models.",
     "fix": "Improve the sentence vectors of a model without training, and write it as a sentence-transformers folder.",
-    "encode": "Write an encoder's layers for every sentence, word or word type of a file.",
-    "export": "Write an encoder as a BERT or ModernBERT with its tokenizer, for from_pretrained to open; or packed "
-    "small.",
-    "pretrain": "Train an encoder whose languages share what the plan says.",
-    "languages": "Five built-in languages that share one world: list, sample and export them.",
-    "text": "Clean, split, segment and switch text; read Wikipedia dumps; find test sentences; move entity labels.",
-    "vocab": "Subword vocabularies that share as much between languages as they are told to.",
-    "shards": "Token shards: text as ids that training reads straight from the disk.",
-    "align": "Map one encoder's space to another's: embeddings, word types, words or sentences, by layer. Find "
-    "which word is which in bitext, and the dictionary in it.",
-    "compare": "How alike two encoders, or two languages in one, arrange the same sentences: by CKA and its rivals, "
-    "with null, interval, floor and ceiling.",
-    "retrieve": "How often the nearest neighbor in the other language is the translation, layer by layer.",
-    "static": "Static vectors: Word2Vec, GloVe and fastText on the shards and vocabulary of the encoders.",
-    "study": "A table or a figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
+    "encode": "Write the hidden states of an encoder for every sentence, word or word type of a file.",
+    "export": "Write an encoder as a Hugging Face BERT or ModernBERT folder with its tokenizer, or as a small packed "
+    "folder.",
+    "pretrain": "Train an encoder whose embeddings and layers are shared between languages, or not, as a plan says.",
+    "languages": "List, sample and export the five built-in languages, which describe one world.",
+    "text": "Clean, split, segment and code-switch text; read Wikipedia dumps; find test sentences; move labels.",
+    "vocab": "Train and inspect subword vocabularies: joint, union or disjoint between languages.",
+    "shards": "Build token shards, from which pretraining reads, and show what is in them.",
+    "align": "Map one encoder's space to another's by embeddings, word types, words or sentences; align the words "
+    "of bitext and induce dictionaries.",
+    "compare": "Compare two encoders, or two languages in one, on the same sentences: CKA and other measures, with "
+    "null distribution, interval, floor and ceiling.",
+    "retrieve": "Measure how often the nearest neighbor in the other language is the translation, layer by layer.",
+    "static": "Train static vectors on the same shards as encoders: Word2Vec, GloVe and fastText.",
+    "study": "Reproduce a table or figure of a paper, from text to verdicts: plan, run, resume, verify, merge.",
     "report": "Write the results of a study as one page, index.html: tables beside the paper's, verdicts, figures, "
     "what ran.",
-    "steer": "Language as a direction: learn its mean in every layer, add the difference of two and the model "
-    "answers in the other language; or take languages out.",
+    "steer": "Treat a language as a direction: fit its mean in every layer, add the difference between two means to "
+    "decode in the other language, or erase language.",
     "transfer": "Train a task in one language and test it in others, zero-shot.",
 }
 """Every verb with the first paragraph of its help, so that listing them imports none; a test holds it to theirs."""
@@ -79,7 +80,7 @@ def build(*verbs: str) -> typer.Typer:
     """Build the command line with some verbs imported; of the others only name and help are there."""
     found = typer.Typer(
         name="isoglot",
-        help="How languages come to share one space inside a masked language model: measure it, test it, improve it.",
+        help="Show, measure and improve how languages share one space inside a language model.",
         epilog="\n\n".join(["Examples:", *EXAMPLES]),
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

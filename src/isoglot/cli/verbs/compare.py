@@ -37,8 +37,8 @@ _EMERGENCE = "compare emergence runs/en-fr --parallel en=a.txt --parallel fr=b.t
 app = typer.Typer(
     cls=_Default,
     no_args_is_help=True,
-    help="How alike two encoders, or two languages in one, arrange the same sentences: by CKA and its rivals, with "
-    "null, interval, floor and ceiling.\n\nisoglot compare A B is short for isoglot compare models A B.",
+    help="Compare two encoders, or two languages in one, on the same sentences: CKA and other measures, with null "
+    "distribution, interval, floor and ceiling.\n\nisoglot compare A B is short for isoglot compare models A B.",
     epilog="Examples:\n\nisoglot compare A B --parallel en=a.txt --parallel fr=b.txt --out compared/\n\n"
     f"isoglot compare grid figure7.toml --out grid/\n\nisoglot {_EMERGENCE}",
 )

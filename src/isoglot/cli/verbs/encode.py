@@ -34,7 +34,7 @@ def encode(
     device: Device = "auto",
     output: Output,
 ) -> None:
-    """Write an encoder's layers for every sentence, word or word type of a file.
+    """Write the hidden states of an encoder for every sentence, word or word type of a file.
 
     The ending of --out decides: .safetensors is one file, .vec is one layer as text (word types, or lines of one word),
     anything else a folder with a .npy for each layer.

@@ -23,7 +23,7 @@ def export(
     weights: Weights = "best",
     output: Output,
 ) -> None:
-    """Write an encoder as a BERT or ModernBERT with its tokenizer, for from_pretrained to open; or packed small.
+    """Write an encoder as a Hugging Face BERT or ModernBERT folder with its tokenizer, or as a small packed folder.
 
     The private parts of a language become an ordinary model over all ids, so an encoder with private parts is one
     folder for each language.

@@ -115,7 +115,7 @@ def pretrain(
     device: Device = "auto",
     output: Output,
 ) -> None:
-    """Train an encoder whose languages share what the plan says.
+    """Train an encoder whose embeddings and layers are shared between languages, or not, as a plan says.
 
     Ctrl-C finishes the step and saves it. An interrupted run is resumed with --resume; with a budget of steps or tokens
     it ends, on the CPU, with the same bits as one that was not interrupted. For several processes: torchrun

@@ -234,7 +234,7 @@ def anchors(
     out: OptionalOut = None,
     output: Output,
 ) -> None:
-    """Report what languages share: types, tokens by direction and frequency, true and false friends.
+    """Report the tokens that languages share: types, counts by direction and frequency, true and false friends.
 
     Without --shards and --text: as the vocabulary counted, in all of a small text, in an even sample of a large one.
     """
