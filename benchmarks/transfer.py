@@ -83,7 +83,7 @@ def whole_job(name: str, encoder: Encoder, train: Data[Any], dev: Data[Any], epo
     scored = sum(entry["dev_seconds"] for entry in tuned.history)
     learning = [entry["seconds"] - entry["dev_seconds"] for entry in tuned.history]
     print(
-        f"{name}, record={mode}: {len(train):,} examples x {epochs} epochs in {end - start:.1f} s, "
+        f"{name}, cuda_graphs={mode}: {len(train):,} examples x {epochs} epochs in {end - start:.1f} s, "
         f"{ready - start:.1f} s of it reading, {scored:.1f} s dev ({len(dev):,} examples)",
         flush=True,
     )
@@ -112,10 +112,10 @@ class Peer:
         task = find_task("ner")
         labels = task.learned_labels([train])
         rows = task.rows(train.examples, reader_of(encoder, "en", None), labels, purpose="learn").rows
-        special, config = encoder.vocabulary.special, encoder.config
+        config = encoder.config
         self.items: Any = []
         for row in rows:
-            ids = [special["[CLS]"], *row.ids_N.tolist(), special["[SEP]"]]
+            ids = row.ids_N.tolist()
             targets = [-100] * len(ids)
             assert row.targets_WK is not None
             for place, target in zip(row.places_W.tolist(), row.targets_WK[:, 0].tolist(), strict=True):
@@ -152,7 +152,7 @@ class Peer:
             optim="adamw_torch_fused",
             use_cpu=self.device.type == "cpu",
         )
-        trainer = self.hf.TaskTrainer(self.model, options, train_dataset=self.items, data_collator=collate)
+        trainer = self.hf.Trainer(self.model, options, train_dataset=self.items, data_collator=collate)
         wait(self.device)
         start = time.monotonic()
         trainer.train()
@@ -241,7 +241,8 @@ def main() -> None:
             elif mode != "off":
                 seconds = one_epoch(plain)
                 print(
-                    f"  an epoch of {name}, cuda_graphs=off: {seconds:.2f} s; record={mode}: {one_epoch(trainer):.2f} s"
+                    f"  an epoch of {name}, cuda_graphs=off: {seconds:.2f} s; "
+                    f"cuda_graphs={mode}: {one_epoch(trainer):.2f} s"
                 )
     print(f"all of it: {time.monotonic() - begun:.0f} s")
 
