@@ -96,15 +96,15 @@ def align_embeddings(
         InputError: No entry of a dictionary was found, or the test leaks.
     """
     config = AlignConfig() if config is None else config
+    if train is None and config.method not in UNSUPERVISED:
+        problem = f"the map {config.method} learns from pairs, and there is no dictionary"
+        raise ConfigError(problem, f"give one, or choose {' or '.join(UNSUPERVISED)}", "missing-option")
     check_dimensions(
         config, *(one.dimensions if isinstance(one, Vectors) else one.hidden_size for one in (source, target))
     )
     check = _leak_check((source, target), training, config)
     sides = list(zip((source, target), languages, words, strict=True))
     most, is_given = config.max_vocabulary or MOST_ROWS, train is not None
-    if train is None and config.method not in UNSUPERVISED:
-        problem = f"the map {config.method} learns from pairs, and there is no dictionary"
-        raise ConfigError(problem, f"give one, or choose {' or '.join(UNSUPERVISED)}", "missing-option")
     if train is None:
         known = [_table(table, language, [], only).words[:most] for table, language, only in sides]
         train = [Entry(known[0][row], known[0][row]) for row, _ in identical_pairs(*known)]
