@@ -8,7 +8,16 @@ import torch
 
 from isoglot.retrieve import matrix_product as module
 from isoglot.retrieve import nearest
-from isoglot.retrieve.matrix_product import _openblas, _product, faster, multiply
+from isoglot.retrieve.matrix_product import (
+    ROUNDING,
+    _openblas,
+    _product,
+    faster,
+    multiply,
+    multiply_rounded,
+    rounding_errors,
+    rounding_pays,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -91,3 +100,40 @@ def test_a_search_finds_the_same_by_either(monkeypatch, library):
 def test_the_faster_is_by_the_best_round():
     assert faster({"torch": [1.0, 5.0, 5.0], "numpy": [2.0, 2.0, 2.0]}) == "torch"
     assert faster({"torch": [1.0, 5.0, 5.0], "numpy": [2.0, 2.0]}) is None
+
+
+@pytest.mark.parametrize("kind", ["normal", "between two", "large and small"])
+def test_bfloat16_products_are_off_by_no_more_than_stated(kind):
+    chance = torch.Generator().manual_seed(0)
+    X, Y = torch.randn(300, 40, generator=chance), torch.randn(200, 40, generator=chance)
+    if kind == "between two":  # halfway between two bfloat16 numbers, just above a power of two: the worst case
+        X, Y = (side.sign() * (1 + 2.0**-8) for side in (X, Y))
+        X[0] = Y[0] = 1 + 2.0**-8
+    if kind == "large and small":
+        X, Y = (side * 10.0 ** torch.randint(-9, 9, (len(side), 1), generator=chance) for side in (X, Y))
+    out = torch.empty(300, 200)
+    multiply_rounded(X, Y, out)
+    off_X, off_Y = rounding_errors(X).double()[:, None], rounding_errors(Y).double()
+    length_X, length_Y = X.double().norm(dim=1)[:, None], Y.double().norm(dim=1)
+    assert bool((off_X <= ROUNDING * length_X).all())
+    assert kind != "between two" or off_X[0] / length_X[0] > 0.99 * ROUNDING
+    bound = off_X * length_Y + (length_X + off_X) * off_Y + ROUNDING * 1.01 * out.double().abs()
+    bound += length_X * length_Y * 48 * 2.0**-22
+    assert bool(((out.double() - X.double() @ Y.double().T).abs() <= bound).all())
+
+
+def test_bfloat16_has_to_be_much_faster_to_be_used(monkeypatch):
+    clock, pace = [0.0], {"multiply": 1.0, "multiply_rounded": 0.9}
+    for name in ("multiply", "multiply_rounded"):
+        monkeypatch.setattr(module, name, lambda *_, name=name: clock.__setitem__(0, clock[0] + pace[name]))
+    for name in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(f"time.{name}", lambda: clock[0])
+    cpu = torch.device("cpu")
+    found = []
+    for seconds in (0.9, 0.4):
+        pace["multiply_rounded"] = seconds
+        module._rounding_pays.cache_clear()
+        found.append(rounding_pays(17, cpu))
+    module._rounding_pays.cache_clear()
+    assert found == [False, True]
+    assert not rounding_pays(17, torch.device("cuda"))

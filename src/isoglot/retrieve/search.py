@@ -3,8 +3,10 @@
 Scores are computed block by block, one matrix multiplication each (:func:`blocks`), and merged into the best entries of
 every line, a row or a column (:class:`TopEntries`): the maximum of each group of 8 entries is compared with the worst
 entry a line still keeps, and only groups above it are examined. On the CPU with numba, :mod:`search_loops` does the
-same in a third of the time. A few more entries are kept than asked for and rescored in float64 (:func:`exact_top`), so
-that order, ties (the lower index first) and scores do not depend on block size, number of threads or device. Where
+same in a third of the time; where the processor is much faster in bfloat16, most products are (:class:`SearchPlan`).
+
+A few more entries are kept than asked for and rescored in float64 (:func:`exact_top`), so that order, ties (the lower
+index first) and scores do not depend on block size, precision of the blocks, number of threads or device. Where
 rounding could hide a better entry, as among many duplicates, the whole row is recomputed.
 
 CSLS and the margins need neighborhoods first; the products kept by that first pass spare the second one most of its
@@ -27,17 +29,23 @@ import torch
 from isoglot.core.arrays import full_precision
 from isoglot.core.optional import COMPILED
 from isoglot.core.progress import SILENT, Progress
-from isoglot.retrieve.matrix_product import multiply
+from isoglot.retrieve.matrix_product import ROUNDING, multiply, multiply_rounded, rounding_errors, rounding_pays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
 GROUP = 8
-SPARE = 4  # entries kept beyond K; more would shorten a second pass but lengthen the first
+SPARE = 4  # least number of entries kept beyond K; more would shorten a second pass but lengthen the first
+_SPARES = (SPARE, 16, 64)
 DENSE = 2**22
 """Largest score matrix that is stored, 32 MB: 2,000 rows by 2,000."""
 FLOOR = 1e-6  # lower bound of a mean similarity, for ratios
+_SCREENED = 2**32
+"""Multiplications of a search from which on it may start with bfloat16 products: a tenth of a second in float32."""
+_MORE = 16
+"""Entries kept then beyond the others: the more, the fewer rows have to be searched again."""
+_SAMPLE = 64  # lines that are tried first
 _EXACT = 2**15  # entries compared in float64 at a time
 _GATHERED = 2**18  # numbers gathered at a time: they stay in the cache
 _LOWEST = -(2**63)
@@ -100,11 +108,18 @@ class ScoringRule:
         return X_NW, Y_MW
 
     def block(
-        self, X_BD: torch.Tensor, Y_CD: torch.Tensor, rows: slice, columns: slice, out: torch.Tensor
+        self,
+        X_BD: torch.Tensor,
+        Y_CD: torch.Tensor,
+        rows: slice,
+        columns: slice,
+        out: torch.Tensor,
+        *,
+        rounded: bool = False,
     ) -> torch.Tensor:
         """Block of float32 values that order every row as the final score does, from parts of the operands."""
         block_BC = out[: len(X_BD) * len(Y_CD)].view(len(X_BD), len(Y_CD))
-        multiply(X_BD, Y_CD, block_BC)
+        (multiply_rounded if rounded else multiply)(X_BD, Y_CD, block_BC)
         if self.means_N is not None and self.means_M is not None:
             mean_BC = self.means_N[rows, None].float() / 2 + self.means_M[columns].float() / 2
             block_BC.div_(mean_BC.clamp_(min=FLOOR))
@@ -180,28 +195,141 @@ def _search(
     progress: Progress,
 ) -> tuple[TopK, TopK]:
     places, tops, kept = torch.arange(len(X_ND), device=X_ND.device), [], []
-    longest = float(Y_MD.norm(dim=1).max())
+    shape, longest = shape or block_shape(X_ND.device), float(Y_MD.norm(dim=1).max())
     row_k, column_k = min(k, len(Y_MD)), min(k, len(X_ND))
+    plan = SearchPlan(X_ND, Y_MD, k, rule, sides, shape)
     best = TopEntries.empty(0, 1, X_ND.device)
-    across = TopEntries.empty(len(Y_MD) if sides == "both" else 0, min(column_k + SPARE, len(X_ND)), X_ND.device)
+    across = TopEntries.empty(len(Y_MD) if sides == "both" else 0, plan.keep(1), X_ND.device)
     with full_precision(), progress.task("neighbors", total=len(X_ND), unit="rows") as task:
-        for rows, columns, block_BC in blocks(X_ND, Y_MD, rule, shape or block_shape(X_ND.device)):
+        for rows, columns, block_BC in blocks(X_ND, Y_MD, rule, shape, rounded=plan.rounds):
             if columns.start == 0:
-                best = TopEntries.empty(len(block_BC), min(row_k + SPARE, len(Y_MD)), X_ND.device)
+                best = TopEntries.empty(len(block_BC), plan.keep(0), X_ND.device)
             best.merge(slice(0, len(block_BC)), block_BC, columns.start, axis=1)
             if sides == "both":
                 across.merge(columns, block_BC, rows.start, axis=0)
             if columns.stop == len(Y_MD):
-                tops.append(exact_top(X_ND, Y_MD, places[rows], best.keys, row_k, rule, longest))
-                kept += [best.keys] if sides == "both" else []
+                keys_BS = plan.settle(0, places[rows], best.keys)
+                tops.append(exact_top(X_ND, Y_MD, places[rows], keys_BS, row_k, rule, longest))
+                kept += [keys_BS] if sides == "both" else []
                 task.advance(len(block_BC))
         other = TopK(places[:0], places[:0])
         if sides == "both":
             lines = torch.arange(len(Y_MD), device=X_ND.device)
-            other = exact_top(Y_MD, X_ND, lines, across.keys, column_k, rule, float(X_ND.norm(dim=1).max()))
-            other = replace(other, kept_NS=across.keys)
+            keys_MS = plan.settle(1, lines, across.keys)
+            other = exact_top(Y_MD, X_ND, lines, keys_MS, column_k, rule, float(X_ND.norm(dim=1).max()))
+            other = replace(other, kept_NS=keys_MS)
     indices_NK, scores_NK = (torch.cat([getattr(top, name) for top in tops]) for name in ("indices_NK", "scores_NK"))
     return TopK(indices_NK, scores_NK, torch.cat(kept) if kept else None), other
+
+
+class SearchPlan:
+    """How many entries every line keeps, and whether the search starts in bfloat16: chosen on a sample of lines.
+
+    How far a rounded product may be off is known, in float32 as in bfloat16. A line has its best entries for certain if
+    the worst one it kept is further below them than that. Vectors that nearly all point the same way, as of many
+    encoders, need more entries for this; where most lines would still be in doubt, as among duplicates, more are
+    of no use.
+
+    bfloat16 is used where the processor is much faster in it. A line then keeps ``_MORE`` entries beyond the others,
+    which are rescored in float64; the few that are in doubt are searched again in float32 (:meth:`settle`).
+
+    Args:
+        X_ND: Query rows.
+        Y_MD: Candidate rows.
+        k: Number of neighbors.
+        rule: The score; with a shift or means, bfloat16 is not used.
+        sides: Whether the best rows of columns are searched as well.
+        shape: Rows and columns of a block.
+    """
+
+    def __init__(
+        self,
+        X_ND: torch.Tensor,
+        Y_MD: torch.Tensor,
+        k: int,
+        rule: ScoringRule,
+        sides: Literal["rows", "both"],
+        shape: tuple[int, int],
+    ) -> None:
+        self._sides, self._rule, self._shape = (X_ND, Y_MD), rule, shape
+        self._lengths = tuple(side.norm(dim=1).double() for side in self._sides)
+        used: tuple[Literal[0, 1], ...] = (0,) if sides == "rows" else (0, 1)
+        samples = [(side, *self._sample(side, k + _SPARES[-1] + _MORE)) for side in used]
+        self._keep = k + max(_SPARES, key=lambda spare: self._sure(samples, k, spare) - spare / 2000)
+        multiplications = len(X_ND) * len(Y_MD) * X_ND.shape[1]
+        plain = rule.shift_M is None and rule.means_N is None
+        self.rounds = plain and multiplications >= _SCREENED and rounding_pays(X_ND.shape[1], X_ND.device)
+        if self.rounds:
+            self._off = tuple(rounding_errors(side).double() for side in self._sides)
+            self.rounds = self._sure_in_bfloat16(samples) > 0.75
+
+    def _sample(self, side: Literal[0, 1], most: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some lines and their best values."""
+        X_ND, Y_MD = self._sides[side], self._sides[1 - side]
+        lines_L = torch.linspace(0, len(X_ND) - 1, min(_SAMPLE, len(X_ND)), device=X_ND.device).long()
+        ((_, _, block_LM),) = blocks(X_ND[lines_L], Y_MD, self._rule.of_rows(lines_L), (_SAMPLE, len(Y_MD)))
+        return lines_L, block_LM.topk(min(most, len(Y_MD)), dim=1).values.double()
+
+    def _sure(self, samples: list[tuple[Literal[0, 1], torch.Tensor, torch.Tensor]], k: int, spare: int) -> float:
+        """The share of lines that have their ``k`` best for certain in float32, the lesser one of both sides."""
+        shares = [1.0]
+        for side, lines_L, best_LT in samples:
+            if k + spare < len(self._sides[1 - side]):
+                longest, rule = float(self._lengths[1 - side].max()), self._rule.of_rows(lines_L)
+                error_L = rule.tolerance(self._sides[side][lines_L], longest, slice(0, len(lines_L)))
+                sure_L = best_LT[:, k + spare - 1] + 2 * error_L < best_LT[:, k - 1]
+                shares.append(float(sure_L.double().mean()))
+        return min(shares)
+
+    def _sure_in_bfloat16(self, samples: list[tuple[Literal[0, 1], torch.Tensor, torch.Tensor]]) -> float:
+        """The share of lines that would not be searched again."""
+        shares = [1.0]
+        for side, lines_L, best_LT in samples:
+            keep = self._keep + _MORE
+            if keep < len(self._sides[1 - side]):
+                lowest_L = best_LT[:, keep - 1]
+                sure_L = lowest_L + self._error(side, lines_L, lowest_L) < best_LT[:, self._keep - 1]
+                shares.append(float(sure_L.double().mean()))
+        return min(shares)
+
+    def keep(self, side: Literal[0, 1]) -> int:
+        """How many entries of every row (``side=0``) or column to keep."""
+        return min(self._keep + (_MORE if self.rounds else 0), len(self._sides[1 - side]))
+
+    def settle(self, side: Literal[0, 1], lines_L: torch.Tensor, keys_LT: torch.Tensor) -> torch.Tensor:
+        """Keys of the S best entries of some rows (``side=0``) or columns, as float32 blocks would have left them."""
+        X_ND, Y_MD = self._sides[side], self._sides[1 - side]
+        if not self.rounds:
+            return keys_LT
+        columns_LT = indices_of(keys_LT)
+        scores_LT = _products(X_ND, Y_MD, lines_L, columns_LT).float()
+        keys_LS = keys_of(scores_LT, columns_LT).topk(min(self._keep, len(Y_MD)), dim=1).values
+        if keys_LT.shape[1] == len(Y_MD):
+            return keys_LS
+        lowest_L = values_of(keys_LT[:, -1]).double()
+        sure_L = lowest_L + self._error(side, lines_L, lowest_L) < values_of(keys_LS[:, -1]).double()
+        unsure_U = (~sure_L).nonzero()[:, 0]
+        if len(unsure_U):
+            keys_LS[unsure_U] = self._in_float32(X_ND[lines_L[unsure_U]], Y_MD)
+        return keys_LS
+
+    def _error(self, side: Literal[0, 1], lines_L: torch.Tensor, products_L: torch.Tensor) -> torch.Tensor:
+        """How far bfloat16 products of some lines, of this size or smaller, may be from the exact ones."""
+        off_L, off_M, longest = self._off[side][lines_L], self._off[1 - side], float(self._lengths[1 - side].max())
+        length_L = self._lengths[side][lines_L] + off_L
+        inputs_L = off_L * longest + length_L * float(off_M.max())
+        sums_L = length_L * longest * (self._sides[0].shape[1] + 8) * 2.0**-22
+        error_L: torch.Tensor = inputs_L + sums_L + 1.01 * ROUNDING * products_L.abs()
+        return error_L
+
+    def _in_float32(self, X_UD: torch.Tensor, Y_MD: torch.Tensor) -> torch.Tensor:
+        found = []
+        for _, columns, block_BC in blocks(X_UD, Y_MD, self._rule, self._shape):
+            if columns.start == 0:
+                best = TopEntries.empty(len(block_BC), min(self._keep, len(Y_MD)), X_UD.device)
+                found.append(best.keys)
+            best.merge(slice(0, len(block_BC)), block_BC, columns.start, axis=1)
+        return torch.cat(found)
 
 
 def _second_pass(
@@ -333,7 +461,12 @@ def block_shape(device: torch.device) -> tuple[int, int]:
 
 
 def blocks(
-    X_ND: torch.Tensor, Y_MD: torch.Tensor, rule: ScoringRule, shape: tuple[int, int]
+    X_ND: torch.Tensor,
+    Y_MD: torch.Tensor,
+    rule: ScoringRule,
+    shape: tuple[int, int],
+    *,
+    rounded: bool = False,
 ) -> Iterator[tuple[slice, slice, torch.Tensor]]:
     """All blocks of scores, row by row; the memory of a block is reused for the next."""
     height, width = min(shape[0], len(X_ND)), min(shape[1], len(Y_MD))
@@ -343,7 +476,7 @@ def blocks(
         rows = slice(top, min(top + height, len(X_ND)))
         for left in range(0, len(Y_MD), width):
             columns = slice(left, min(left + width, len(Y_MD)))
-            yield rows, columns, rule.block(X_ND[rows], Y_MD[columns], rows, columns, out)
+            yield rows, columns, rule.block(X_ND[rows], Y_MD[columns], rows, columns, out, rounded=rounded)
 
 
 # --- best entries ---
