@@ -37,7 +37,7 @@ _WAY_WORDS: dict[SearchVariant, str] = {
     "centered": "each language’s mean removed",
     "csls": "by CSLS",
     "centered-csls": "each language’s mean removed and by CSLS",
-    "trimmed": "without its means and strongest directions",
+    "trimmed": "language means and two strongest directions removed",
     "mapped": "mapped by a rotation",
 }
 TOPICS: dict[Topic, str] = {
