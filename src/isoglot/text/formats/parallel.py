@@ -308,7 +308,8 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
             "a table names the language of each column in its first line, as in en<tab>fr; for a file of one language,"
             " write LANG=FILE, such as en=a.txt"
         )
-        raise malformed(f"not the header of a table: {error.problem}", remedy, path, number) from error
+        problem = f"the header {shown(header)}: {error.problem}" if "\t" in header else error.problem
+        raise malformed(problem, remedy, path, number) from error
 
 
 def _canonical(languages: Sequence[str]) -> list[str]:
