@@ -130,8 +130,8 @@ def test_built_in_sentences_of_a_language_and_its_twin(diagnose):
 def test_a_table_leaves_out_what_repeats_or_is_blank(diagnose):
     result = diagnose("ours", "--parallel", "table.tsv")
     assert result.code == 0
-    assert "1 row of table.tsv left out for a blank sentence." in result.out
-    assert "1 row of table.tsv left out for a sentence of an earlier one." in result.out
+    assert "1 row of table.tsv left out because a sentence is blank." in result.out
+    assert "1 row of table.tsv left out because a sentence repeats one of an earlier row." in result.out
 
 
 def test_tatoeba_has_a_set_for_each_language(diagnose):

@@ -135,7 +135,7 @@ def test_the_same_sentences_twice_are_those_sentences(sentences, retrieve_folder
     assert facts["pairs"] == json.loads(once.out)["pairs"]
     assert facts["repeated"] == {f"{tmp_path}/a.txt, {tmp_path}/b.txt": 6}
     shown = sentences("model", *named)
-    said = f"6 rows of {tmp_path}/a.txt, {tmp_path}/b.txt left out for a sentence of an earlier one"
+    said = f"6 rows of {tmp_path}/a.txt, {tmp_path}/b.txt left out because a sentence repeats one of an earlier row"
     assert said in " ".join(shown.out.split())
 
 
@@ -182,9 +182,9 @@ def test_a_table_two_by_two_without_blank_rows(sentences, tmp_path: Path):
     assert [line.split("\t")[5] for line in lines[1:7]] == ["2", "3", "4", "6", "7", "8"]
     shown = sentences("model", "--parallel", "table.tsv", "--langs", "de,en", "--quiet")
     assert "de to en / en to de" in shown.out
-    assert "1 row of table.tsv left out for a blank sentence" not in shown.out
+    assert "1 row of table.tsv left out because a sentence is blank" not in shown.out
     both = sentences("model", "--parallel", "table.tsv", "--langs", "fr,en", "--sentences", "4", "--quiet")
-    assert "1 row of table.tsv left out for a blank sentence" in both.out
+    assert "1 row of table.tsv left out because a sentence is blank" in both.out
 
 
 def test_a_table_without_names(sentences, retrieve_folder: Path, tmp_path: Path):

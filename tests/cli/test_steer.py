@@ -233,7 +233,7 @@ def test_sweep_writes_a_page_with_the_papers_tables(steer, tmp_path: Path):
     assert [(one["source"], one["target"]) for one in facts["sweeps"]] == [("en", "fr"), ("fr", "en")]
     assert len(facts["sweeps"][0]["cells"]) == 9
     assert facts["masked"]["en"]["masked"] == 6
-    assert facts["remarks"][0].startswith("With nothing shifted and one token masked in each of 6 sentences of en, ")
+    assert facts["remarks"][0].startswith("Without a shift and with one token masked in each of 6 sentences of en, ")
     best = next(row for row in facts["table2"] if row["row"] == "best BLEU-1")
     assert best["paper (Liu et al. 2020)"] == {"en-fr": None, "fr-en": None}  # another encoder than the paper's
     assert facts["table2"][0]["row"] == "BLEU-1, unchanged source"

@@ -318,7 +318,7 @@ def test_the_documents_task(isoglot, model, tmp_path: Path):
     wrong.failed("input.unknown-label", tmp_path, "'glad'", line=2)
     data.write_text("The cat sleeps.\tcalm\nThe dog barks!\n")
     wrong = isoglot("transfer", "own", model, "--task", str(own), *files)
-    assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: there is no tab; write text, tab, mood\n")
+    assert (wrong.code, wrong.err) == (2, f"isoglot: {data}:2: no tab; write text, tab, mood\n")
 
 
 def test_the_printed_hint_works_when_pasted(isoglot, model, tmp_path: Path):

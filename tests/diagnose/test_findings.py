@@ -110,10 +110,16 @@ def test_words_alone_are_said_to_be_words_alone(made_up):
     ("gain", "words"),
     [
         (Interval(0.12, 0.1, 0.14), "gains 12.0 points (10.0 to 14.0)"),
-        (Interval(0.12, -0.01, 0.25), "makes no significant difference: +12.0 points (-1.0 to +25.0)"),
-        (Interval(0.004, 0.002, 0.006), "makes no difference that matters: +0.4 points"),
-        (Interval(0.0, -0.004, 0.004), "makes no difference that matters: +0.0 points"),
-        (Interval(-0.05, -0.06, -0.04), "loses 5.0 points (4.0 to 6.0): do not use it."),
+        (
+            Interval(0.12, -0.01, 0.25),
+            "makes no significant difference compared with unmodified vectors: +12.0 points (-1.0 to +25.0)",
+        ),
+        (Interval(0.004, 0.002, 0.006), "no difference that matters compared with unmodified vectors: +0.4 points"),
+        (Interval(0.0, -0.004, 0.004), "no difference that matters compared with unmodified vectors: +0.0 points"),
+        (
+            Interval(-0.05, -0.06, -0.04),
+            "loses 5.0 points (4.0 to 6.0) compared with unmodified vectors: do not use it.",
+        ),
     ],
 )
 def test_gains_are_claimed_only_where_they_are_sure_and_matter(made_up, gain, words):
@@ -137,7 +143,9 @@ def test_a_rotation_from_too_few_pairs_is_not_advised_against(made_up):
     assert text.endswith("Use at least 2,000 sentences.")
     assert tones(few, "gain")[-1] == "plain"
     enough = replace(few, sentences=1440)
-    assert said(enough, "gain")[-1].endswith("loses 20.0 points (18.0 to 22.0): do not use it.")
+    assert said(enough, "gain")[-1].endswith(
+        "loses 20.0 points (18.0 to 22.0) compared with plain cosine: do not use it."
+    )
 
 
 def test_two_languages_are_judged_once(made_up):
@@ -146,9 +154,9 @@ def test_two_languages_are_judged_once(made_up):
 
 
 def test_gains_say_what_they_are_over(made_up):
-    assert said(made_up.checkup(), "gain")[1].endswith("over plain cosine, at no cost.")
+    assert said(made_up.checkup(), "gain")[1].endswith("compared with plain cosine, at no cost.")
     made_up.best = {"way": "centered"}
-    assert said(made_up.checkup(), "gain")[1].endswith("on top of that, at no cost.")
+    assert said(made_up.checkup(), "gain")[1].endswith("compared with removing means alone, at no cost.")
 
 
 def test_unknown_tokens(made_up):

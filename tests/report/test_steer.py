@@ -310,7 +310,7 @@ def test_the_trade_off_in_words_and_as_a_page(trade: TradeOff, seen):
         "20 % to 40 %. A probe that is not linear still tells 80 %."
     )
     kept = replace(trade, rows=(traded("nothing", 0.5, 0.4), *trade.rows[2:]))
-    assert erase_finding(kept) == "In layer 4 no way to take the language out is better than to leave it."
+    assert erase_finding(kept) == "In layer 4, no eraser or shift is better than leaving the vectors as they are."
     seen(erase_page([trade, replace(trade, layer=5)], trade, saved="eraser.safetensors has LEACE."))
 
 

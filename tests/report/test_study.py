@@ -145,7 +145,7 @@ def test_a_published_study_without_a_probe_has_its_page() -> None:
     study = Study.open(Path(__file__).parents[2] / "results" / "wu2020-en-de-2B")
     page = study_page(study).html()
     assert "57 % of translations after 2 billion tokens" in page
-    assert "language told by a probe" not in page
+    assert "accuracy of a language probe" not in page
 
 
 def test_studies_stand_side_by_side(study: MadeUpStudy, seen: Callable[..., None]) -> None:

@@ -30,8 +30,8 @@ def test_rows_that_repeat_a_sentence_are_left_out_and_counted(tmp_path: Path):
     assert (found.sentences, found.numbers) == ({"en": ["a", "b"], "de": ["d", "e"]}, [1, 2])
     both = f"{tmp_path}/en.txt, {tmp_path}/de.txt"
     assert found.remarks == [
-        f"1 row of {both} left out for a blank sentence",
-        f"2 rows of {both} left out for a sentence of an earlier one",
+        f"1 row of {both} left out because a sentence is blank",
+        f"2 rows of {both} left out because a sentence repeats one of an earlier row",
     ]
 
 

@@ -21,6 +21,7 @@ from isoglot.steer import (
     translate_tokens,
 )
 from isoglot.steer.bleu import Bleu, bleu_of_parts, bleu_parts
+from isoglot.steer.language_files import choose_shifts
 from isoglot.steer.shifted_decoding import Cell
 from tests.errors import raises
 
@@ -167,6 +168,17 @@ def test_the_choice_switches_most_among_the_best(ours, texts):
     assert known.without_covariances().choices == known.choices
     with raises("config.not-supported"):
         choose_shift(replace(swept, source_bleu=None), text="here")
+
+
+def test_a_sweep_without_a_choice_is_kept_and_the_means_stay(ours, texts, tmp_path):
+    means, sets = LanguageMeans.fit(ours, texts), TokenSets.from_text(ours.vocabulary, texts)
+    swept = sweep_shifts(ours, texts["en"], "en", "fr", means, alphas=[1.0], sets=sets, references=texts["fr"])
+    means.save(tmp_path / "means.safetensors")
+    before = (tmp_path / "means.safetensors").read_bytes()
+    choices, remarks = choose_shifts([replace(swept, source_bleu=None)], text="here", folder=tmp_path)
+    assert choices == {}
+    assert "en to fr" in remarks[0]
+    assert (tmp_path / "means.safetensors").read_bytes() == before
 
 
 def test_figures_are_ratios_of_sums_over_sentences(encoder: EncoderLike, means, texts, sets):

@@ -38,7 +38,7 @@ def test_train_and_inspect(isoglot, named, tmp_path: Path):
     shown = isoglot("vocab", "inspect", str(out), "--encode", "The cat sleeps.", "--lang", "en")
     assert shown.code == 0
     assert "decoded: The cat sleeps." in shown.out
-    assert "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both." in shown.out
+    assert "Shared subwords have one id in both; isoglot anchors counts those that occur in text of both." in shown.out
     encoded = json.loads(isoglot("vocab", "inspect", str(out), "--encode", "a b", "--lang", "en", "--json").out)[
         "encoded"
     ]
@@ -107,10 +107,10 @@ def test_anchors_from_the_sample_text_and_shards(isoglot, texts, named, vocabula
     result = isoglot("anchors", "--vocab", str(vocabulary), *dictionary, "--out", str(out))
     assert result.code == 0
     anchors = read_json(out / "anchors.json")["pairs"][0]["anchors"]
-    assert f"en-fr: {anchors:,} anchors (pieces met in text of both); " in result.out
+    assert f"en-fr: {anchors:,} anchors (subwords that occur in text of both); " in result.out
     assert "\nCounted in " in result.out
     often = isoglot("anchors", "--vocab", str(vocabulary), "--at-least", "9").out
-    assert " anchors (pieces met in text of both 9 times or more); " in often
+    assert " anchors (subwords that occur in text of both 9 times or more); " in often
     assert "true friends" in result.out
     assert {path.name for path in out.iterdir()} == {
         "anchors.json",
@@ -159,4 +159,4 @@ def test_sharing_is_explained_where_there_is_somebody_to_share_with(isoglot, tex
     train_vocabulary(files, mode="joint", size=500).save(tmp_path / "vocabulary")
     shown = isoglot("vocab", "inspect", str(tmp_path / "vocabulary"))
     assert shown.code == 0
-    assert ("Shared pieces" in shown.out) == (len(languages) > 1)
+    assert ("Shared subwords" in shown.out) == (len(languages) > 1)

@@ -178,8 +178,10 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Isogl
     options = getattr(getattr(error, "param", None), "opts", [])
     values = [value for option, value in pairwise(arguments) if option in options]
     given = f" (given: {shown(values[-1])})" if values else ""
-    problem = f"{cut(error.format_message().rstrip('.'), 900)}{given}"
-    return IsoglotError(problem, remedy=f"see {command} --help", code="usage")
+    message, _, nearest = error.format_message().replace("Value error, ", "").partition(" Did you mean ")
+    problem = f"{cut(message.rstrip('.'), 900)}{given}"
+    remedy = f"did you mean {nearest} See {command} --help" if nearest else f"see {command} --help"
+    return IsoglotError(problem, remedy=remedy, code="usage")
 
 
 def _fail(error: IsoglotError, code: int, session: Session, arguments: Sequence[str]) -> int:

@@ -277,15 +277,15 @@ def _surely_loses(gain: Interval) -> bool:
 def _gain_findings(checkup: Checkup) -> Iterator[_Said]:
     """What removing means, CSLS and a rotation would gain in the best layer."""
     best, sources = checkup.best, checkup.estimates
-    over = "on top of that" if best.way == "centered" else "over plain cosine"
+    base = "removing means alone" if best.way == "centered" else "plain cosine"
     means = f"Removing each language’s mean, {sources.means_in_words},"
-    yield _gain(means, best.centering, "over unmodified vectors, at no cost", _fix(checkup, "means"))
+    yield _gain(means, best.centering, "unmodified vectors", _fix(checkup, "means"), ", at no cost")
     csls = f"Searching by CSLS instead of cosine, neighborhoods {sources.neighborhoods_in_words},"
-    yield _gain(csls, best.csls, f"{over}, at no cost", Action("csls", best.layer))
-    yield _rotation_gain(checkup, over)
+    yield _gain(csls, best.csls, base, Action("csls", best.layer), ", at no cost")
+    yield _rotation_gain(checkup, base)
 
 
-def _rotation_gain(checkup: Checkup, over: str) -> _Said:
+def _rotation_gain(checkup: Checkup, base: str) -> _Said:
     best, width = checkup.best, checkup.width
     share = 1 - 1 / checkup.settings.get("folds", 5)
     fitted = round(checkup.sentences * share)
@@ -293,9 +293,10 @@ def _rotation_gain(checkup: Checkup, over: str) -> _Said:
     if _surely_loses(best.mapping) and fitted < ENOUGH * width:
         wanted = 1000 * ceil(ENOUGH * width / share / 1000)
         loss = points(best.mapping, sign="", turned=True)
-        text = f"{rotation} loses {loss}, but that is too few pairs for {width:,} dimensions to tell whether one helps."
+        text = f"{rotation} loses {loss} compared with {base}, but that is too few pairs for {width:,} dimensions"
+        text += " to tell whether one helps."
         return "plain", f"{text} Use at least {wanted:,} sentences.", Action("more", wanted)
-    tone, text, *action = _gain(rotation, best.mapping, over, _fix(checkup, "rotation"))
+    tone, text, *action = _gain(rotation, best.mapping, base, _fix(checkup, "rotation"))
     beyond = best.mapping_over_first
     if surely_gains(best.mapping) and beyond is not None and beyond.low <= 0:
         first = percent(checkup.layers[0].found["mapped"])
@@ -304,14 +305,15 @@ def _rotation_gain(checkup: Checkup, over: str) -> _Said:
     return tone, text, action[0] if action else None
 
 
-def _gain(what: str, gain: Interval, over: str, action: Action | None) -> _Said:
+def _gain(what: str, gain: Interval, base: str, action: Action | None, cost: str = "") -> _Said:
+    than = f"compared with {base}"
     if surely_gains(gain):
-        return "good", f"{what} gains {points(gain, sign='')} {over}.", action
+        return "good", f"{what} gains {points(gain, sign='')} {than}{cost}.", action
     if _surely_loses(gain):
-        return "warn", f"{what} loses {points(gain, sign='', turned=True)}: do not use it."
+        return "warn", f"{what} loses {points(gain, sign='', turned=True)} {than}: do not use it."
     if gain.low > 0 or gain.high < 0 or max(-gain.low, gain.high) < WORTH:
-        return "plain", f"{what} makes no difference that matters: {points(gain)}."
-    return "plain", f"{what} makes no significant difference: {points(gain)}."
+        return "plain", f"{what} makes no difference that matters {than}: {points(gain)}."
+    return "plain", f"{what} makes no significant difference {than}: {points(gain)}."
 
 
 # --- tokenizer ---
@@ -401,7 +403,7 @@ def _probe_finding(checkup: Checkup) -> _Said:
     text = f"A linear probe identifies the language of {only}{percent(probe.linear)} of sentences {where}"
     text += f"; the means of two languages are {here.distance:.1f} standard deviations apart"
     if probe.spread.low > probe.chance:
-        text += f". With means removed, the spread of its sentences still identifies {percent(probe.spread)}"
+        text += f". With means removed, the spread of a language’s sentences still identifies {percent(probe.spread)}"
     return "plain", f"{text}.", _fix(checkup, "leace")
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 STEP = 1 / 10  # quantization step of a row as a share of its root mean square, before rounding to a power of two
 FINER = {"embedding.tokens.": 1.25, "attention.qkv.": 0.3, "attention.out.": 0.6, "mlp.up.": 0.5}
 """Factor on the step of a part: errors in token embeddings matter least, those in the attention projection most
-(docs/PRETRAINING.md)."""
+(docs/LOG.md)."""
 EXPONENT = ".exponent"
 _LARGEST = 127
 _LEAST_EXPONENT, _MOST_EXPONENT = -126, 127  # of float32's normal numbers, within int8

@@ -92,7 +92,8 @@ def remarks(result: Alignment) -> list[str]:
     facts = result.facts
     notes: list[str] = []
     if facts.get("repeated"):
-        notes.append(f"{counted(facts['repeated'], 'pairs')} left out for a sentence of an earlier one")
+        pairs = counted(facts["repeated"], "pairs")
+        notes.append(f"{pairs} left out because a sentence repeats one of an earlier pair")
     notes += convergence_in_words(result)
     notes += cut_in_words(zip(result.languages, facts.get("cut", (0, 0)), strict=True), result.train + result.test)
     name = "test_dictionary" if "test_dictionary" in facts else "dictionary"

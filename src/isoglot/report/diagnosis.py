@@ -37,7 +37,7 @@ _WAY_WORDS: dict[SearchVariant, str] = {
     "centered": "each language’s mean removed",
     "csls": "by CSLS",
     "centered-csls": "each language’s mean removed and by CSLS",
-    "trimmed": "without its means and strongest directions",
+    "trimmed": "language means and two strongest directions removed",
     "mapped": "mapped by a rotation",
 }
 TOPICS: dict[Topic, str] = {
@@ -50,7 +50,7 @@ TOPICS: dict[Topic, str] = {
 }
 _ABOUT_CKA = (
     "CKA: the debiased form, the mean over pairs. Shuffled: what it reaches once in twenty times where sentences are "
-    "paired at random. Above: in how many pairs it is more than that. Probe, spread: how often the language is told, "
+    "paired at random. Above: in how many pairs it is more than that. Probe, spread: accuracy at the language, "
     "as above. Apart: the distance between the means of two languages, in units of the spread within one."
 )
 _ABOUT_SHAPE = (
@@ -356,7 +356,7 @@ def _probes(checkup: Checkup) -> Section:
         f"{100 * chance:.2g} %). With the languages’ means removed no linear probe can do better than chance; what is "
         "left of a language then is how its sentences are spread, which a probe of squares sees.",
         x="layer",
-        y="language told, %",
+        y="language probe, %",
         levels={"chance": 100 * chance},
         whole=True,
     )

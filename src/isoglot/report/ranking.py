@@ -29,7 +29,7 @@ def ranking_result(found: Ranking) -> Rendering:
     said = [ranking_finding(found), _about(found), *found.remarks]
     return Rendering(
         found.as_dict(),
-        Group(_models_table(found), Text(), *map(Text, said)),
+        Group(_models_table(found), Text(), *(Text(f"{one}.") for one in said)),
         lambda facts: ranking_page(found, facts=facts).files(),
     )
 

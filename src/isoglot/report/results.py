@@ -265,8 +265,12 @@ def erase_view(found: Sequence[TradeOff], shown: TradeOff) -> RenderableType:
     parts: list[RenderableType] = []
     if len(found) > 1:
         percent: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
-        columns = [Column("layer", align="left"), Column("found before", **percent), Column("best way", align="right")]
-        columns += [Column("language told", **percent), Column("translations found", **percent)]
+        columns = [
+            Column("layer", align="left"),
+            Column("found before", **percent),
+            Column("best eraser", align="right"),
+        ]
+        columns += [Column("linear probe", **percent), Column("translations found", **percent)]
         lines = [
             (one.layer, one.before.retrieval, way_name(one.best), one.best.probe, one.best.retrieval) for one in found
         ]

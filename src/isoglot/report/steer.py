@@ -50,17 +50,17 @@ MOST = 200
 """Sentences on a page; the files beside it have all."""
 _DRAWN = 12  # sentences of a figure
 LOOKS = (
-    "Bold and underlined: a token that only the target language has. Colored alone: another token than before, which "
-    "both languages have. Slanted: one that neither has."
+    "Bold and underlined: a token that only the target language has. Colored alone: a token that differs from the "
+    "input and that both languages have. Italic: one that neither has."
 )
 
 
 def masked_words(found: MaskedLanguages) -> str:
     """In which language masked tokens come back without a shift, in a sentence."""
     return (
-        f"With nothing shifted and one token masked in each of {found.masked:,} sentences of {found.language}, "
-        f"{100 * found.other:.1f} % come back as a token that only another language has, {100 * found.neither:.1f} % "
-        f"as one that none has, and {100 * found.right:.1f} % as what was there."
+        f"Without a shift and with one token masked in each of {found.masked:,} sentences of {found.language}, "
+        f"{100 * found.other:.1f} % are predicted as a token that only another language has, "
+        f"{100 * found.neither:.1f} % as one that none has, and {100 * found.right:.1f} % as the original token."
     )
 
 
@@ -190,8 +190,8 @@ _SHOWN = (
 )
 _NOT_SHOWN = (
     f"The paper’s own numbers ({PAPER}) are of Google’s multilingual cased BERT, {PAPER_DEPTH} layers and "
-    f"{PAPER_PIECES:,} pieces, on XNLI’s test set. This encoder or this way of counting is another, so they are not "
-    "shown."
+    f"{PAPER_PIECES:,} subwords, on XNLI’s test set. This encoder, or what BLEU-1 counts here, differs, so they are "
+    "not shown."
 )
 
 
@@ -473,13 +473,13 @@ def at_layer(sweep: Sweep, layer: int) -> Sweep:
 # --- erasing ---
 
 _MOST_LINES = 7
-HEAD = ("", "language told, %", "not linearly, %", "translations found, %", "control", "harmonic", "change")
+HEAD = ("", "linear probe, %", "with squares, %", "translations found, %", "control", "harmonic", "change")
 _ABOUT = (
-    "Language told: how often a linear probe names the language of a sentence it has not seen; chance is as good as no "
-    "language left. Not linearly: the same with squares of coordinates beside them, for what a linear probe cannot "
-    "see. Translations found: P@1 by cosine among all sentences, every pair of languages in both directions. Control: "
-    "1 where the probe is at chance, 0 where it is always right; harmonic: its harmonic mean with translations found. "
-    "Change: how far sentences moved, their own squared spread being 1."
+    "Linear probe: accuracy at identifying the language of held-out sentences; at chance, no language is left that it "
+    "could use. With squares: the same with squared coordinates as further features. Translations found: P@1 by cosine "
+    "among all sentences, mean over pairs of languages and directions. Control: 1 if the probe is at chance, 0 if it "
+    "is always right. Harmonic: harmonic mean of control and translations found. Change: mean squared change of a "
+    "sentence, relative to the variance of the sentences."
 )
 
 
@@ -492,9 +492,9 @@ def erase_page(found: Sequence[TradeOff], shown: TradeOff, *, saved: str, facts:
         saved: What was saved, in a sentence.
         facts: Lines for the foot.
     """
-    learned = f"Each is learned on {shown.folds - 1} of {shown.folds} parts of the sentences and tested on the other."
+    learned = f"Each is fitted on {shown.folds - 1} of {shown.folds} parts of the sentences and tested on the other."
     sections = [
-        Section(title=f"Layer {shown.layer}: where each eraser ends", body=[saved, erase_figure(shown)]),
+        Section(title=f"Layer {shown.layer}: language against translations", body=[saved, erase_figure(shown)]),
         Section(title="All scores", body=[_ABOUT, learned, _erase_table(shown)]),
     ]
     if len(found) > 1:
@@ -503,16 +503,16 @@ def erase_page(found: Sequence[TradeOff], shown: TradeOff, *, saved: str, facts:
 
 
 def erase_figure(shown: TradeOff) -> Figure:
-    """Where each way to remove the language ends: language told against translations found."""
+    """Language probe against translations found, for each eraser and shift."""
     best = shown.best
     return scatter(
         {way_name(row): (100 * row.probe, 100 * row.retrieval) for row in shown.rows},
         name="erase",
-        title=f"{best.name}: language told {_percent(best.probe)}, translations found {_percent(best.retrieval)}",
-        caption="All begin at “as it is”; up is more meaning kept, left is less language. "
+        title=f"{best.name}: language probe {_percent(best.probe)}, translations found {_percent(best.retrieval)}",
+        caption="Lines start at “as it is”. Higher: more translations found; further left: less language. "
         f"{', '.join(shown.languages)}, {shown.sentences:,} parallel sentences, layer {shown.layer}. The shift brings "
         f"every language to {shown.pivot}.",
-        x="language told by a linear probe, %",
+        x="accuracy of a linear language probe, %",
         y="translations found (P@1), %",
         from_first=True,
         level=("chance", 100 * shown.chance),
@@ -523,14 +523,14 @@ def erase_finding(shown: TradeOff) -> str:
     """What the best way does to the probe and to retrieval, in a sentence or two."""
     before, best = shown.before, shown.best
     if best.name == before.name:
-        return f"In layer {shown.layer} no way to take the language out is better than to leave it."
+        return f"In layer {shown.layer}, no eraser or shift is better than leaving the vectors as they are."
     text = (
         f"In layer {shown.layer}, {best.name} brings the language probe from {_percent(before.probe)} to "
         f"{_percent(best.probe)} (chance is {_percent(shown.chance)}), and translations found go from "
         f"{_percent(before.retrieval)} to {_percent(best.retrieval)}."
     )
     if best.spread - shown.chance > 0.1:
-        text += f" A probe that is not linear still tells {_percent(best.spread)}."
+        text += f" With squared coordinates, a probe still identifies the language of {_percent(best.spread)}."
     return text
 
 
@@ -604,9 +604,9 @@ def _erase_layers(found: Sequence[TradeOff]) -> Section:
     percent: dict[str, Any] = {"unit": "%", "scale": 100, "format": ".1f"}
     columns = [
         Column("layer", align="left"),
-        Column("best", "best way"),
-        Column("probe", "language told", **percent, best="min"),
-        Column("spread", "not linearly", **percent, best="min"),
+        Column("best", "best eraser"),
+        Column("probe", "linear probe", **percent, best="min"),
+        Column("spread", "with squares", **percent, best="min"),
         Column("retrieval", "translations found", **percent, best="max"),
         Column("before", "before", **percent),
     ]

@@ -1,6 +1,6 @@
 """Token translation as rows and words: outputs, figures, and the second paper's Tables 2 and 3 beside its own numbers.
 
-The paper's numbers are of Google's multilingual cased BERT (12 layers, 119,547 pieces) on XNLI's test set. They are
+The paper's numbers are of Google's multilingual cased BERT (12 layers, 119,547 subwords) on XNLI's test set. They are
 shown only beside an encoder of that shape; BLEU-1 only where the unchanged source scores less than the paper's best:
 where it scores more, the scale is another.
 """

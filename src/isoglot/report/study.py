@@ -439,7 +439,7 @@ def emergence_charts(group: Sequence[EmergenceCurve]) -> list[Figure]:
     charts = [
         ("p1", "translation found (P@1), %", retrieved),
         ("cka", "debiased CKA, mean of layers", f"{pair}: the same encoders on the same sentences. {_NOT_COOLED}"),
-        ("probe", "language told by a probe, %", probed),
+        ("probe", "accuracy of a language probe, %", probed),
     ]
     found = []
     for name, y, caption in charts:

@@ -417,7 +417,7 @@ def anchor_figure(report: AnchorReport) -> Figure:
         ],
         name="anchors",
         title=anchor_finding(report),
-        caption=f"Anchors: ids met in text of both{often}, by their rank in frequency. {report.looked_at()}",
+        caption=f"Anchors: ids that occur in text of both{often}, by their rank in frequency. {report.looked_at()}",
         x="share of the language's tokens, %",
         stacked=True,
         limits=(0.0, 100.0),

@@ -120,7 +120,7 @@ def chosen_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     for layer in layers:
         if not -depth - 1 <= layer <= depth:
             problem = f"there is no layer {layer}"
-            raise ConfigError(problem, f"choose from 0 (the embeddings) to {depth}, or all", "unknown-layer")
+            raise ConfigError(problem, f"choose from 0 (the embeddings) to {depth}", "unknown-layer")
         found.append(layer + depth + 1 if layer < 0 else layer)
     if not found or len(set(found)) < len(found):
         problem = "no layers given" if not found else f"duplicate layer in {shown(list(layers))}"

@@ -77,9 +77,9 @@ class ParallelSet:
     @property
     def remarks(self) -> list[str]:
         """Why rows were left out, one line per reason."""
-        reasons = {"a blank sentence": self.left_out, "a sentence of an earlier one": self.repeated}
+        reasons = {"a sentence is blank": self.left_out, "a sentence repeats one of an earlier row": self.repeated}
         return [
-            f"{counted(count, 'rows')} of {self.name} left out for {why}" for why, count in reasons.items() if count
+            f"{counted(count, 'rows')} of {self.name} left out because {why}" for why, count in reasons.items() if count
         ]
 
     def without_repeats(self) -> ParallelSet:

@@ -367,7 +367,7 @@ def sweep_judged(
     for text in texts if encoder.depth else ():  # static vectors predict nothing from the context
         lines, code = [line.partition("\t")[0] for line in text.sentences], text.codes[0]
         masked[code] = masked_languages(encoder, lines, code, found.known.sets, seed=config.seed, progress=progress)
-    choices = {}
-    if save_choice is not None and config.means is not None:
-        choices = choose_shifts(found.sweeps, text=save_choice, folder=config.means)
-    return replace(found, masked=masked, choices=choices)
+    if save_choice is None or config.means is None:
+        return replace(found, masked=masked)
+    choices, without = choose_shifts(found.sweeps, text=save_choice, folder=config.means)
+    return replace(found, masked=masked, choices=choices, remarks=[*found.remarks, *without])

@@ -46,7 +46,7 @@ def read_known(folder: Path) -> tuple[LanguageMeans, TokenSets]:
     return LanguageMeans.load(place / MEANS), TokenSets.load(place / SETS)
 
 
-def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> dict[str, ShiftChoice]:
+def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> tuple[dict[str, ShiftChoice], list[str]]:
     """Choose layer and alpha for the languages of each sweep, and store the choices with the means in a folder.
 
     Args:
@@ -54,14 +54,25 @@ def choose_shifts(sweeps: Sequence[Sweep], *, text: str, folder: Path) -> dict[s
         text: Description of their sentences.
         folder: Folder of the means.
 
+    Returns:
+        The choices by direction, and for each sweep without one a remark.
+
     Raises:
-        ConfigError: A sweep has no cell to choose.
+        ConfigError: The sweep is of another kind of shift than ``mean``.
         StorageError: The folder has no means, or they cannot be written.
     """
-    choices = {f"{each.source}-{each.target}": choose_shift(each, text=text) for each in sweeps}
-    file = (folder.parent if folder.name == MEANS else folder) / MEANS
-    read_known(folder)[0].with_choices(choices).save(file)
-    return choices
+    choices, remarks = {}, []
+    for each in sweeps:
+        try:
+            choices[f"{each.source}-{each.target}"] = choose_shift(each, text=text)
+        except ConfigError as error:
+            if error.code != "config.not-supported":
+                raise
+            remarks.append(f"No choice is stored for {error}")
+    if choices:
+        file = (folder.parent if folder.name == MEANS else folder) / MEANS
+        read_known(folder)[0].with_choices(choices).save(file)
+    return choices, remarks
 
 
 def bundled_means(model: str | Path = "isoglot-mini") -> LanguageMeans:

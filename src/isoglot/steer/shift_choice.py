@@ -102,9 +102,13 @@ def choose_shift(sweep: Sweep, *, text: str) -> ShiftChoice:
         if cell.alpha > 0 and one.neither <= NEITHER and one.bleu is not None and one.convert_rate is not None
     }
     if not cells or sweep.source_bleu is None:
-        why = "no BLEU-1" if sweep.source_bleu is None else f"more than {NEITHER:.0%} of tokens of neither language"
-        remedy = "sweep parallel sentences with sacrebleu installed, and more layers and alphas"
-        raise ConfigError(f"{sweep.source} to {sweep.target}: no cell to choose: {why}", remedy, "not-supported")
+        if sweep.source_bleu is None:
+            why, remedy = "no BLEU-1", "sweep parallel sentences with sacrebleu installed"
+        else:
+            why = f"with each, more than {NEITHER:.0%} of the tokens belong to neither language"
+            remedy = "sweep more layers and alphas"
+        problem = f"{sweep.source} to {sweep.target}: no layer and alpha to choose: {why}"
+        raise ConfigError(problem, remedy, "not-supported")
     best = best_cell({cell: (score, sweep.scores[cell].convert_rate or 0.0) for cell, score in cells.items()})
     found = sweep.scores[best]
     return ShiftChoice(

@@ -302,7 +302,7 @@ def check_gold(pairs: Sequence[Pair], gold: Sequence[Links], possible: Sequence[
 
 
 def default_settings(config: EncoderLinksConfig, depth: int) -> LinkSettings:
-    """Settings without gold links: the best ones measured (docs/SPACES.md).
+    """Settings without gold links: the best ones measured (docs/LOG.md).
 
     Raises:
         ConfigError: The layer is not given, and there are several.

@@ -583,9 +583,9 @@ def links(
 ) -> None:
     """Align the words of every sentence pair of bitext.
 
-    It is learned from the bitext itself or, with --model, read off the vectors of an encoder; the layer is then chosen
-    on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides separated by spaces, the
-    aligner and metrics.json. What it writes is what align words and align dictionary read.
+    An aligner is trained on the bitext or, with --model, words are linked by the vectors of an encoder, whose layer is
+    chosen on --dev-parallel and --dev-gold. Writes links.txt (Pharaoh), the words of both sides separated by spaces,
+    the aligner and metrics.json. align words and align dictionary read these files.
 
     Options:
         gold: Gold links to score on (Pharaoh; 1?2: possible), one line per pair.

@@ -110,7 +110,7 @@ def pretrain(
     parallel: Annotated[Files, option("LANG=FILE", section=INPUT)] = None,
     resume: Annotated[bool, option(text="Resume the run in --out.")] = False,
     stop_after: Annotated[str | None, option("TIME", "Stop with a checkpoint after 9m or 2h; resume later.")] = None,
-    draw: Annotated[Path | None, option("FILE", "Only draw the sharing plan as SVG, and stop.")] = None,
+    draw: Annotated[Path | None, option("FILE", "Only draw the sharing plan: .html, .svg, .png or .pdf.")] = None,
     list_recipes: Annotated[bool, option(text="List the recipes and stop.", name="--list")] = False,
     device: Device = "auto",
     output: Output,

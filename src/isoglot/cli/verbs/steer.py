@@ -53,7 +53,8 @@ Preset = Annotated[
     option(text="paper: defaults as in Liu et al. 2020, as far as it says (docs/STEERING.md)."),
 ]
 Alphas = Annotated[
-    list[float] | None, option("NUMBER", "Length of the shift; 1 is from mean to mean, -1 away. May be repeated.")
+    list[float] | None,
+    option("NUMBER", "Strength of the shift: 0 is none, 1 from mean to mean, below 0 away. May be repeated."),
 ]
 
 
@@ -196,7 +197,7 @@ def translate(
         text: Text to translate, in quotes; - or nothing: lines of standard input.
         file: Sentences, one per line, instead of TEXT.
         sentences: The first N. Default: all.
-        layer: Layer of the shift; 0 is the embeddings, -1 the last. Default: see below.
+        layer: Layer of the shift; 0 is the embeddings, -1 the last. Default: see above.
     """
     from isoglot.core.language_codes import language_code
     from isoglot.model import load_encoder

@@ -288,7 +288,7 @@ class Shifting:
     """Options of the shift.
 
     Options:
-        alpha: Length of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: not
+        alpha: Strength of the shift, 1 being from mean to mean: dev (the best on the dev set of the test language: not
             zero-shot), rule (without labels), or numbers such as 0.5,1,2. 0 is always included.
         layers: One layer at a time: all, or 4,6. Default: the middle, the paper's 6 of 12.
         means: Means that isoglot steer fit wrote for this model. Default: learn them.

@@ -33,7 +33,7 @@ def vocabulary_result(vocabulary: Vocabulary, text: str | None = None, language:
 def _vocabulary_shown(vocabulary: Vocabulary) -> RenderableType:
     from rich.console import Group
 
-    head = f"{vocabulary.mode} vocabulary, {len(vocabulary):,} pieces, {vocabulary.hash[:12]}"
+    head = f"{vocabulary.mode} vocabulary, {len(vocabulary):,} subwords, {vocabulary.hash[:12]}"
     if not vocabulary.languages:
         return head
     rows = []
@@ -43,8 +43,8 @@ def _vocabulary_shown(vocabulary: Vocabulary) -> RenderableType:
         processing = vocabulary.processing(code)
         said = str(processing) if processing else "read as written"
         rows.append([code, f"{len(vocabulary.ids_of(code)):,}", said, "  ".join(shared)])
-    table = Table.from_cells(["language", "pieces", "text is", "shared with"], rows, align="lrl")
-    meaning = "Shared pieces have one id for both; isoglot anchors counts those that are met in text of both."
+    table = Table.from_cells(["language", "subwords", "text is", "shared with"], rows, align="lrl")
+    meaning = "Shared subwords have one id in both; isoglot anchors counts those that occur in text of both."
     return Group(head, table, *([meaning] if len(rows) > 1 else []))
 
 
@@ -75,7 +75,7 @@ def _anchors_shown(report: AnchorReport) -> RenderableType:
     for pair in report.pairs:
         first, second = pair.languages
         shares = [f"{100 * pair.tokens[code]:.1f} %" for code in pair.languages]
-        what = f"{first}-{second}: {pair.anchors:,} anchors (pieces met in text of both{often}); "
+        what = f"{first}-{second}: {pair.anchors:,} anchors (subwords that occur in text of both{often}); "
         parts.append(Text(f"{what}{shares[0]} of the tokens of {first}, {shares[1]} of {second}", "bold"))
         columns = [Column("ranks", align="right"), Column("types"), Column("anchors")]
         columns += [Column(code, title=f"% of {code}", scale=100, format=".1f") for code in pair.languages]

@@ -27,8 +27,9 @@ TASKS = {"nli": "NLI", "ner": "NER", "parsing": "LAS"}
 FACTS = {"perplexity": ("perplexity", ".1f"), "fertility": ("subwords/word", ".2f"), "ids_read": ("ids read", ",.0f")}
 SCORES = {"nli": "NLI, accuracy in %", "ner": "NER, F1", "parsing": "Parsing, LAS"}
 _KEYS = ("pair", "arm")
+_DELTA = "Δ: difference to the baseline."
 _NOTES = (
-    "± is half a 95 % interval over test items (bootstrap); means over seeds. Δ: difference to the baseline.",
+    "± is half a 95 % interval over test items (bootstrap); means over seeds.",
     "P@1: sentence retrieval in the best layer, each language's mean removed, estimated on other sentences.",
     "CKA: debiased, mean over layers.",
 )
@@ -80,6 +81,8 @@ def score_tables(study: Study) -> list[Table]:
         heads = [replace(columns[name], above="") for name in (*_KEYS, *names)]
         what = "Sentence retrieval and CKA" if task is None else SCORES[task]
         notes = list(_NOTES[1:] if task is None else _NOTES[:1])
+        if f"{task}_delta" in names:
+            notes.append(_DELTA)
         if f"{task}_anchors" in names:
             notes.append(f"Δ anchors: difference of a Sep arm to {study.about['arms'][ANCHORS]}.")
         found.append(Table.from_rows(some, heads, caption=what, footnotes=tuple(notes), intervals="plus-minus"))
@@ -96,7 +99,8 @@ def result_table(study: Study) -> Table:
         return factorial_table(study.numbers())
     columns, rows = _score_rows(study)
     caption = str(study.about.get("title", ""))
-    return Table.from_rows(rows, columns.values(), caption=caption, footnotes=_NOTES, intervals="plus-minus")
+    notes = (*_NOTES, _DELTA) if any(name.endswith("_delta") for name in columns) else _NOTES
+    return Table.from_rows(rows, columns.values(), caption=caption, footnotes=notes, intervals="plus-minus")
 
 
 def _score_rows(study: Study) -> tuple[dict[str, Column], list[dict[str, Any]]]:

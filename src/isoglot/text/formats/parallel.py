@@ -304,8 +304,12 @@ def _columns_of(header: str, path: str | Path, number: int) -> list[str]:
     try:
         return _canonical(header.split("\t"))
     except ConfigError as error:
-        remedy = "name the language of each column in the first line, as in en<tab>fr, or pass the languages"
-        raise malformed(f"the header {shown(header)}: {error.problem}", remedy, path, number) from error
+        remedy = (
+            "a table names the language of each column in its first line, as in en<tab>fr; for a file of one language,"
+            " write LANG=FILE, such as en=a.txt"
+        )
+        problem = f"the header {shown(header)}: {error.problem}" if "\t" in header else error.problem
+        raise malformed(problem, remedy, path, number) from error
 
 
 def _canonical(languages: Sequence[str]) -> list[str]:
