@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.compare.language_probe import probe_languages
+from isoglot.compare.language_probe import probe_languages, probe_linearly
 
 N, D = 200, 24
 
@@ -51,3 +51,12 @@ def test_accuracy_is_balanced_and_works_on_one_vector():
     assert abs(told(rare, common)[0] - 0.5) < 0.2
     same = np.ones((N, D), dtype=np.float32)
     assert told(same, same) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_the_linear_probe_alone_says_the_same():
+    languages = [noise(1), noise(2, rows=150) + 0.3]
+    folds = [np.arange(len(each)) % 5 for each in languages]
+    for alone, one_of_three in zip(
+        probe_linearly(languages, folds), probe_languages(languages, folds).linear, strict=True
+    ):
+        np.testing.assert_array_equal(alone, one_of_three)

@@ -92,7 +92,7 @@ def test_a_first_search_in_bfloat16_changes_nothing(kinds, sizes, k, shape, seed
         assert torch.equal(plain.scores_NK, screened.scores_NK)
         if plain.kept_NS is not None:  # a second search relies on these values
             kept = [values_of(top.kept_NS) for top in (plain, screened)]
-            assert torch.allclose(*kept, rtol=0, atol=2 * float(tolerance))
+            assert torch.allclose(kept[0], kept[1], rtol=0, atol=2 * float(tolerance))
 
 
 @pytest.mark.parametrize(("kind", "again"), [("random", (0, 0.2)), ("duplicates", (1, 1.1))])
@@ -102,7 +102,7 @@ def test_what_bfloat16_cannot_tell_apart_is_searched_in_float32(kind, again, mon
     Y_MD = Y_MD[:30].repeat(50, 1) if kind == "duplicates" else Y_MD
     products = {"multiply": 0, "multiply_rounded": 0}
 
-    def counting(name):
+    def counting(name: str):
         product = getattr(second_pass, name)
 
         def counted(X_BD, Y_CD, out_BC):
@@ -127,7 +127,12 @@ def test_vectors_that_point_the_same_way_keep_more_entries_instead_of_whole_rows
     X_ND, Y_MD = paired_rows(X, Y, unit=True)
     lines = []
     whole = second_pass._whole_rows
-    monkeypatch.setattr(second_pass, "_whole_rows", lambda *some: (lines.append(len(some[2])), whole(*some))[1])
+
+    def counted(*some):
+        lines.append(len(some[2]))
+        return whole(*some)
+
+    monkeypatch.setattr(second_pass, "_whole_rows", counted)
     found, counts = [], []
     for spares in ((4,), second_pass._SPARES):
         monkeypatch.setattr(second_pass, "_SPARES", spares)

@@ -269,13 +269,14 @@ def _is_alive(process: int) -> bool:
     return state != "Z"
 
 
-@pytest.mark.parametrize(("workers", "threads", "expected"), [(2, None, "5"), (2, 3, "3"), (None, None, None)])
-def test_workers_that_share_a_gpu_share_the_cores(
-    workers: int | None, threads: int | None, expected: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("workers", "threads", "expected"), [(None, None, "4"), (7, None, "2"), (2, 3, "3")])
+def test_workers_on_a_gpu_take_few_cores(
+    workers: int | None, threads: int | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("isoglot.core.devices.choose_device", lambda _: torch.device("cuda"))
     monkeypatch.setattr("torch.cuda.device_count", lambda: 1)
     monkeypatch.setattr("os.cpu_count", lambda: 16)
-    places = _places(RunOptions(workers=workers), threads)
-    assert [device for device, _ in places] == ["cuda"] * (workers or 1) + ["cpu"]
-    assert {environment.get("OMP_NUM_THREADS") for _, environment in places} == {expected}
+    *places, (device, environment) = _places(RunOptions(workers=workers), threads)
+    assert [device for device, _ in places] == ["cuda"] * (workers or 1)
+    assert {environment["OMP_NUM_THREADS"] for _, environment in places} == {expected}
+    assert (device, environment["CUDA_VISIBLE_DEVICES"]) == ("cpu", "")

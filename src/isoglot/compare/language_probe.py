@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 COORDINATES = 64
 """Number of principal coordinates whose squares the third probe uses."""
@@ -49,25 +49,49 @@ def probe_languages(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> 
         rows: N × D for each language.
         folds: Fold of each row; translations of each other belong in one fold.
     """
-    tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
     hits = ProbeResult(*([np.zeros(len(each)) for each in rows] for _ in ProbeResult._fields))
-    for fold in np.unique(np.concatenate(folds)):
-        out = [torch.from_numpy(np.flatnonzero(each == fold)) for each in folds]
-        kept = [torch.from_numpy(np.flatnonzero(each != fold)) for each in folds]
-        if any(not len(each) for each in kept):
-            continue  # all rows of a language are in this fold
-        train = [side[index] for side, index in zip(tensors, kept, strict=True)]
-        test = [side[index] for side, index in zip(tensors, out, strict=True)]
+    for train, test, out in _splits(rows, folds):
         means_KD = torch.stack([side.mean(dim=0) for side in train])
-        train, moved = ([side - mean for side, mean in zip(part, means_KD, strict=True)] for part in (train, test))
-        within_DD = _within(train)
+        centered, moved = ([side - mean for side, mean in zip(part, means_KD, strict=True)] for part in (train, test))
+        within_DD = _within(centered)
         plain = _hits(means_KD, within_DD, test)
-        rest_KD = torch.stack([side.mean(dim=0) for side in train])
-        squares = discriminant_hits(*with_squares(train, moved, within_DD))
+        rest_KD = torch.stack([side.mean(dim=0) for side in centered])
+        squares = discriminant_hits(*with_squares(centered, moved, within_DD))
         for kind, found in zip(hits, (plain, _hits(rest_KD, within_DD, moved), squares), strict=True):
-            for all_N, index, some in zip(kind, out, found, strict=True):
-                all_N[index.numpy()] = some
+            _put(kind, out, found)
     return hits
+
+
+def probe_linearly(rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The first of the three probes of :func:`probe_languages` alone, in a third of the time.
+
+    Args:
+        rows: N × D for each language.
+        folds: Fold of each row; translations of each other belong in one fold.
+    """
+    hits = [np.zeros(len(each)) for each in rows]
+    for train, test, out in _splits(rows, folds):
+        _put(hits, out, discriminant_hits(train, test))
+    return hits
+
+
+def _splits(
+    rows: Sequence[np.ndarray], folds: Sequence[np.ndarray]
+) -> Iterator[tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]]:
+    """Training rows, test rows and indices of the test rows, by language, for each fold."""
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)).double() for each in rows]
+    for fold in np.unique(np.concatenate(folds)):
+        out, kept = (
+            [torch.from_numpy(np.flatnonzero((each == fold) == inside)) for each in folds] for inside in (True, False)
+        )
+        if all(len(each) for each in kept):  # else all rows of a language are in this fold
+            train, test = ([side[index] for side, index in zip(tensors, part, strict=True)] for part in (kept, out))
+            yield train, test, out
+
+
+def _put(hits: list[np.ndarray], out: Sequence[torch.Tensor], found: Sequence[np.ndarray]) -> None:
+    for all_N, index, some in zip(hits, out, found, strict=True):
+        all_N[index.numpy()] = some
 
 
 def discriminant_hits(train: Sequence[torch.Tensor], test: Sequence[torch.Tensor]) -> list[np.ndarray]:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _WAIT = 1.0
 _PATIENCE = 30.0  # seconds that a resumable step has to write a checkpoint when the run stops
 _VISIBLE = 60.0  # seconds after which a shared disk shows what another node wrote
+_BESIDE_GPU = 4
+"""Most CPU threads of a worker on a GPU: its matrices on the CPU are small, and threads that wait for one another on
+busy cores made a step of seconds take minutes."""
 
 
 def run_local(
@@ -323,11 +326,10 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         groups = [",".join(names[at : at + options.gpus]) for at in range(0, len(names), options.gpus)]
         groups = [group for group in groups if len(group.split(",")) == options.gpus]
         count = options.workers or len(groups)
-        environment = _threads(threads, count + 1 if count > 1 else 1)
-        places = [
-            ("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)], **environment}) for number in range(count)
-        ]
-        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": "", **environment})]
+        share = max(1, (os.cpu_count() or 1) // (count + 1))
+        few = _threads(min(_BESIDE_GPU, share) if threads is None else threads, count)
+        places = [("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)], **few}) for number in range(count)]
+        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": "", **_threads(threads, count + 1)})]
     count = options.workers or 1
     return [(options.device, _threads(threads, count))] * count
 

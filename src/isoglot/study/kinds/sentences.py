@@ -95,13 +95,13 @@ def probe_language(work: Work) -> list[Number]:
     """
     import numpy as np
 
-    from isoglot.compare.language_probe import probe_languages
+    from isoglot.compare.language_probe import probe_linearly
     from isoglot.core.rng import random_stream
 
     found = []
     for at, X_ND, Y_ND in _over_training(work, "language probe"):
         folds_N = random_stream(0, "language probe").permutation(len(X_ND)) % _FOLDS
-        told = probe_languages([X_ND, Y_ND], [folds_N, folds_N]).linear
+        told = probe_linearly([X_ND, Y_ND], [folds_N, folds_N])
         found.append(Number("emergence_probe", float(np.mean([side_N.mean() for side_N in told])), at))
     return found
 
