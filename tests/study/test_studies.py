@@ -103,6 +103,33 @@ def test_a_study_measures_every_arm(study: Study) -> None:
     assert numbers.select("sentence_p1", arm="default", layer=0).one.draws
 
 
+def test_the_encoder_of_an_arm_is_its_best_moment(study: Study) -> None:
+    for step in study.steps.values():
+        if step.kind == "pretrain" and step.settings.get("moments"):
+            folder = study.store.folder(step.key)
+            curve = study.store.numbers(step.key).select("perplexity_over_training", language="en")
+            moments = sorted((folder / "moments").iterdir())
+            _, best = min(zip([number.value for number in curve], moments, strict=True))
+            weights = [path / "encoder.safetensors" for path in (folder / "encoder", best)]
+            assert weights[0].samefile(weights[1])
+
+
+def test_a_run_loses_at_most_a_quarter_and_rarely_waits_for_a_checkpoint(tmp_path: Path) -> None:
+    every = {}
+    for scale in ("nano", "thumbnail", "hour"):
+        data = StudyData()
+        if scale == "hour":
+            files = {code: tmp_path / f"{code}.txt" for code in ("en", "de")}
+            for path in files.values():
+                path.write_text("One line.\n" * 200_000, encoding="utf-8")
+            text = [f"{code}={path}" for code, path in files.items()]
+            data = study_data("emergence", None, {"text": text, "parallel": [f"en-de.{one}" for one in text]})
+        built = build_study("emergence", data, StudyOptions(scale=scale, arms=("default",)))
+        execution = next(step.execution for step in built.steps if step.kind == "pretrain" and step.tokens)
+        every[scale] = execution["checkpoints"]["every"]
+    assert every == {"nano": 21, "thumbnail": 500, "hour": 1922}
+
+
 def test_arms_read_the_same_number_of_tokens(study: Study) -> None:
     tokens = {number.value for number in study.numbers().select("training_tokens", variant=None)}
     assert len(tokens) == 1

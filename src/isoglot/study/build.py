@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 BUILTIN_SEED = 0
 Inputs = dict[str, Step | SourceFile]
-_CHECKPOINTS_EVERY = 1000  # training steps that a killed run loses at most
 TASKS = {"nli": "nli", "ner": "ner", "parsing": "parse"}
 """The task of each measure."""
 
@@ -429,8 +428,9 @@ class StudyBuilder:
             config = build_config(PretrainConfig, values=whole)
         every = self.every or max(1, _steps(config) // self.scale.moments)
         changes: dict[str, Any] = {"budget": "0steps"}
-        if trained:
-            changes = {"evaluation": {"every": every}, "checkpoints": {"every": min(every, _CHECKPOINTS_EVERY)}}
+        if trained:  # a checkpoint takes seconds, in which a GPU waits; a killed run loses at most a quarter
+            saved = min(config.checkpoints.every, max(every, _steps(config) // 4))
+            changes = {"evaluation": {"every": every}, "checkpoints": {"every": saved}}
         return build_config(PretrainConfig, values=laid_over(whole, changes))
 
     def encoder(self, name: str, arm: ArmConfig, seed: int, *, trained: bool = True) -> Step:

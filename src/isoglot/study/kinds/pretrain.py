@@ -152,7 +152,8 @@ def train(work: Work) -> list[Number]:
     run = work.scratch / RUN
     # Linked, never moved: if the process is killed before the payload is in its place, the next attempt finds the run
     # as it was.
-    link_folder(run / BEST if (run / BEST).exists() else run / LAST, work.folder / ENCODER)
+    best = run / BEST if done["best_step"] is None else _moment(run / MOMENTS, done["best_step"])
+    link_folder(best if best.exists() else run / LAST, work.folder / ENCODER)
     if (run / MOMENTS).exists():
         link_folder(run / MOMENTS, work.folder / MOMENTS)
     return [
@@ -176,7 +177,11 @@ def train_here(work: Work) -> dict[str, Any]:
         execution["compile"] = "on" if choose_device(work.device).type == "cuda" else "off"
     steps, run = execution.pop("slice", None), work.scratch / RUN
     begun = work.cached(("steps", str(run)), lambda: 0)
-    config = build_config(PretrainConfig, values={**work.settings["config"], **execution})
+    values = {**work.settings["config"], **execution}
+    moments = bool(work.settings.get("moments"))
+    if moments:  # the best encoder is one of them and need not be written twice
+        values["evaluation"] = {**values.get("evaluation", {}), "best": "counted"}
+    config = build_config(PretrainConfig, values=values)
     dictionaries = {}
     for pair, path in work.named("dictionary"):
         source, target = pair.split("-")
@@ -189,7 +194,7 @@ def train_here(work: Work) -> dict[str, Any]:
         run,
         device=work.device,
         dictionaries=dictionaries,
-        probes=[EncoderKeeper(run / MOMENTS)] if work.settings.get("moments") else [],
+        probes=[EncoderKeeper(run / MOMENTS, config)] if moments else [],
         resume=(run / "run.json").exists(),
         stop=Stop(seconds, None if steps is None else begun + steps),
         progress=work.progress,
@@ -197,7 +202,13 @@ def train_here(work: Work) -> dict[str, Any]:
     )
     at = done.position
     work.cache["steps", str(run)] = at.step
-    return {"finished": done.finished, "perplexity": dict(at.dev), "tokens": at.tokens, "steps": at.step}
+    return {
+        "finished": done.finished,
+        "perplexity": dict(at.dev),
+        "tokens": at.tokens,
+        "steps": at.step,
+        "best_step": at.best_step if moments else None,
+    }
 
 
 def _curve(run: Path, tokens: int, steps: int) -> list[Number]:
@@ -219,18 +230,24 @@ class EncoderKeeper:
 
     Args:
         folder: Parent of these folders, which are named by step.
+        config: Settings of the run.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, config: PretrainConfig) -> None:
+        self.folder, self.config = folder, config.model_dump(mode="json")
 
     def __call__(self, encoder: Encoder, step: int) -> dict[str, float]:
         """Write the encoder."""
         from isoglot.core.folders import replace_folder
         from isoglot.model.folder import save_encoder
 
-        replace_folder(self.folder / f"{step:08d}", lambda folder: save_encoder(encoder, folder, about={"step": step}))
+        about = {"config": self.config, "step": step}
+        replace_folder(_moment(self.folder, step), lambda folder: save_encoder(encoder, folder, about=about))
         return {}
+
+
+def _moment(folder: Path, step: int) -> Path:
+    return folder / f"{step:08d}"
 
 
 if __name__ == "__main__":
