@@ -58,7 +58,7 @@ def test_main_effects_name_every_level(result: FactorialResult):
 
 def test_shares_are_ranked_and_the_stated_term_is_marked(result: FactorialResult):
     found = rows(variance_figure(result))
-    assert found.index("anchors") < found.index("★ anchors × word order") < found.index("residual (η²)")
+    assert found.index("anchors") < found.index("* anchors × word order") < found.index("residual (η²)")
     assert "anchors: 7" in variance_finding(result.p1)
 
 

@@ -193,24 +193,29 @@ def main_effects_figure(result: FactorialResult) -> Figure:
     given = []
     for factor, means in result.p1.variance.main.items():
         for one in means:
-            low, high = (min(100.0, 100 * end) for end in one.interval)
+            low, high = map(_percent, one.interval)
             name = f"{_name(factor)}: {_level(one)}"
-            given.append(Bar(group=name, value=min(100.0, 100 * one.mean), low=low, high=high))
+            given.append(Bar(group=name, value=_percent(one.mean), low=low, high=high))
     title = main_finding(result.p1)
     return bars(given, name="main-effects", title=title, x="right twin found (P@1), %", caption=_note(result))
 
 
 def variance_figure(result: FactorialResult) -> Figure:
     """The share of the variance of P@1 that each term explains."""
-    caption = f"All cells; ★: the stated interaction. ω² with 95 % bootstrap intervals over seeds. {_runs(result)}"
+    caption = f"All cells; *: the stated interaction. ω² with 95 % bootstrap intervals over seeds. {_runs(result)}"
     return _variance_bars(result.p1.variance, "variance", caption, title=variance_finding(result.p1))
+
+
+def _percent(share: float) -> float:
+    """A share in percent; an interval by a normal approximation may lie outside of 0 to 100."""
+    return min(100.0, max(0.0, 100 * share))
 
 
 def _interaction(outcome: OutcomeAnalysis, untrained: Sequence[LevelMean], name: str, caption: str) -> Figure:
     percent = outcome.outcome == "p1"
 
     def shown(value: float) -> float:
-        return min(100.0, 100 * value) if percent else 2**value / 1e6
+        return _percent(value) if percent else 2**value / 1e6
 
     orders = list(dict.fromkeys(one.levels[1] for one in outcome.interaction))
     given = []
@@ -240,7 +245,7 @@ def _variance_bars(analysis: VarianceAnalysis, name: str, caption: str, *, title
     """A bar for each term with its interval, the largest first; block and residual below."""
     given = [
         Bar(
-            group=f"{'★ ' if term.name == 'anchors:order' else ''}{_term(term)}",
+            group=f"{'* ' if term.name == 'anchors:order' else ''}{_term(term)}",
             value=100 * max(0.0, term.omega),
             low=100 * term.interval[0],
             high=100 * term.interval[1],
