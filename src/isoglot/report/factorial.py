@@ -147,14 +147,12 @@ def _main_effects(result: FactorialResult) -> Section:
 def _shares(result: FactorialResult) -> Section:
     without = _ranked(result.p1.without_all)[0]
     share = f"{100 * without.omega:.0f} % [{100 * without.interval[0]:.0f}, {100 * without.interval[1]:.0f}]"
-    rest = _variance_bars(
-        result.p1.without_all, "variance-without-all", "Without the cells in which all words are anchors."
-    )
+    finding = f"Without the cells in which all words are anchors, the largest is {_term(without)}: {share}"
+    rest = _variance_bars(result.p1.without_all, "variance-without-all", _runs(result), title=finding)
     return Section(
         title=variance_finding(result.p1),
         body=[
             "Overlap is what belongs to sharing and anchors together, because separate embeddings have no anchors.",
-            f"Without the cells in which all words are anchors, the largest is {_term(without)}: {share}.",
             variance_figure(result),
             rest,
             variance_table(result.p1.variance, "Type II sums of squares; error: cell by block."),
