@@ -73,4 +73,10 @@ def test_an_unknown_name_says_which_there_are():
 def test_a_factorial_study_without_complete_blocks_says_that_nothing_is_tested() -> None:
     study = Study.open(RESULTS / "factorial")
     assert study.about["pairs"] == ["en-twin"]
+    study.measurements = [one for one in study.measurements if one.at["seed"] == 0]
     assert "2: run the missing cells" in study_page(study).lead
+
+
+@published
+def test_the_published_factorial_study_tests_what_was_stated() -> None:
+    assert "points" in study_page(Study.open(RESULTS / "factorial")).lead

@@ -173,6 +173,9 @@ def test_numbers_alone_can_be_merged(study: Study, tmp_path: Path) -> None:
     assert len(copied) == len(study.steps)
     names = {path.name for path in (tmp_path / "numbers").rglob("*") if path.is_file()}
     assert names == {"study.json", "step.json", "numbers.json"}
+    pretrain = next(step for step in merged.steps.values() if step.kind == "pretrain" and step.tokens)
+    record = merged.store.record(pretrain.key) or {}
+    assert (list(record["payload"]), record["dropped"]) == (["numbers.json"], ["encoder", "moments"])
     assert merged.needed() == []
     assert [number.as_json() for number in merged.numbers()] == [number.as_json() for number in study.numbers()]
     assert merge_studies([study.out], tmp_path / "numbers", keep="results")[1] == []

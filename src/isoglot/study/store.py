@@ -352,10 +352,11 @@ class Store:
 
 
 def _copy_results(source: Path, target: Path, record: Mapping[str, Any]) -> None:
-    """Copy the record and the numbers of a step; all else counts as removed."""
-    gone = sorted(name for name in record["payload"] if name != NUMBERS)
-    write_sealed(writable_folder(target) / RECORD, {**record, "dropped": gone})
-    if NUMBERS in record["payload"]:
+    """Copy the record and the numbers of a step; all else counts as removed, a folder as one."""
+    kept = {name: sha256 for name, sha256 in record["payload"].items() if name == NUMBERS}
+    gone = {name.partition("/")[0] for name in (*record["payload"], *record["dropped"])} - set(kept)
+    write_sealed(writable_folder(target) / RECORD, {**record, "payload": kept, "dropped": sorted(gone)})
+    if kept:
         shutil.copyfile(source / NUMBERS, target / NUMBERS)
 
 
