@@ -426,3 +426,8 @@ def test_lone_surrogates_can_be_written(tmp_path: Path):
     table = Table.from_rows([{"a": "\ud800"}])
     table.write(tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text("utf-8") == "a\n\\ud800\n"
+
+
+def test_without_rows_a_terminal_shows_the_caption_alone():
+    table = Table.from_rows([], [Column("what"), Column("found")], caption="Nothing differs beyond its interval")
+    assert table.text() == "Nothing differs beyond its interval"

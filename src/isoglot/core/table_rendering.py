@@ -68,7 +68,8 @@ def render_rich(table: Table, *, stars: bool = False) -> RenderableType:
             ]
             grid.add_row(*cells, style="bold" if line.whole else None)
     notes = [visible(f"({mark}) {note}" if mark else note) for mark, note in _notes(table)]
-    parts: list[RenderableType] = [grid] if columns else []
+    whole: RenderableType = grid if table.rows or title is None else Text(title)  # without rows, no headings
+    parts = [whole] if columns else []
     return Group(*parts, Text("\n".join(notes))) if notes else Group(*parts)
 
 
