@@ -179,9 +179,8 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Isogl
     values = [value for option, value in pairwise(arguments) if option in options]
     given = f" (given: {shown(values[-1])})" if values else ""
     message, _, nearest = error.format_message().replace("Value error, ", "").partition(" Did you mean ")
-    problem = f"{cut(message.rstrip('.'), 900)}{given}"
-    remedy = f"did you mean {nearest} See {command} --help" if nearest else f"see {command} --help"
-    return IsoglotError(problem, remedy=remedy, code="usage")
+    remedy = f"{f'did you mean {nearest} See' if nearest else 'see'} {command} --help"
+    return IsoglotError(f"{cut(message.rstrip('.'), 900)}{given}", remedy=remedy, code="usage")
 
 
 def _fail(error: IsoglotError, code: int, session: Session, arguments: Sequence[str]) -> int:
