@@ -108,7 +108,7 @@ def parse_named(values: list[str], option: str = "--text") -> dict[str, list[Pat
     required(values or None, option, f"name a file for each language: {option} en=file.txt")
     named: dict[str, list[Path]] = {}
     for value in values:
-        language, name = _split(value, option, "language=path", "en=shards/en" if option == "--shards" else "en=file.txt")
+        language, name = _split(value, option, "language=path", "en=shards/en" if option == "--shards" else "en=a.txt")
         try:
             code = language_code(language)
         except ConfigError as error:
