@@ -24,7 +24,7 @@ def test_a_shared_encoder_finds_twins_and_a_separated_one_does_not(tmp_path: Pat
     """300 steps: enough where 40 % of the words are anchors (three seeds: 21 to 26 %, separated 0.5 to 1 %); chance is 0.5 %."""
     recipe = tmp_path / "more-anchors.toml"
     recipe.write_text('extends = "thumbnail"\n[arms.anchors.twin]\nanchors = 0.4\n')
-    settings = ("tokens=576000", "builtin_sentences=6000", "vocabulary_size=1000", "pairs=200")
+    settings = ("tokens=576000", "builtin_sentences=6000", "vocabulary_size=1000", "pairs=200", "threads=1")
     options = StudyOptions(scale_settings=settings, arms=("anchors", "separated"))
     study = Study.create(tmp_path / "study", build_study(str(recipe), StudyData(), options))
     assert not run_local(study, RunOptions(device="cpu")).failed

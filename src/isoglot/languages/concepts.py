@@ -79,6 +79,10 @@ class World:
     def __init__(self) -> None:
         self.topics = [row["topic"] for row in read_table("world", "topics")]
         self.nouns = {row["concept"]: _noun(row) for row in read_table("world", "nouns")}
+        self._below: dict[str, list[str]] = {}
+        for concept in self.nouns:
+            for kind in self.kinds_of(concept):
+                self._below.setdefault(kind, []).append(concept)
         self.verbs = {row["concept"]: self._verb(row) for row in read_table("world", "verbs")}
         self.adjectives = {
             row["concept"]: Adjective(row["concept"], row["opposite"], self._expand(row["of"]))
@@ -104,7 +108,7 @@ class World:
     def and_below(self, cell: str) -> frozenset[str]:
         """The names in a cell of a table, and all concepts below them; other names, as ``@LOC``, stay."""
         named = set(_split(cell))
-        return frozenset(named.union(concept for concept in self.nouns if named.intersection(self.kinds_of(concept))))
+        return frozenset(named.union(*(self._below.get(name, ()) for name in named)))
 
     def _expand(self, cell: str) -> tuple[str, ...]:
         """Expand general concepts to all concepts below them; ``!boy`` excludes one, and ``@ORG`` is kept."""
@@ -116,7 +120,7 @@ class World:
             if concept == "@ORG":
                 found[concept] = None
                 continue
-            below = [c for c, noun in self.nouns.items() if noun.spoken and concept in self.kinds_of(c)]
+            below = [c for c in self._below.get(concept, ()) if self.nouns[c].spoken]
             for name in below or [concept]:
                 found[name] = None
         return tuple(found)
