@@ -263,7 +263,7 @@ def test_self_learning_from_a_few_pairs_is_as_good_as_vecmap(isoglot, tmp_path: 
     )
     X, Y = iterated(planted.X, 20), iterated(planted.Y, 20)
     alone = precision(csls_matrix(X @ rotation(X, Y, seed), Y), planted.test)
-    assert found == pytest.approx(wanted, abs=0.01), (found, wanted)
+    assert found > wanted - 0.01, (found, wanted)
     assert wanted > alone + 0.2
 
 

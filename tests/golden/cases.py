@@ -251,8 +251,7 @@ CASES = {
     "align-migrate": Case(
         f"align migrate @encode/v.safetensors --column layer.1 --to @pretrain-en --text @align-links/en.txt {_CPU} "
         f"--format npy {_settings('resamples=10 smallest=20')} --out @out",
-        TRAINED,
-        tensors="map.safetensors",
+        TRAINED,  # without sums of the map, which its few documents do not determine: processors differ
         rough=("value", "low", "high", "recall", "tried"),
     ),
     "compare-models": Case(f"compare models @pretrain @pretrain-mini {_LINES} --draws 20 {_CPU} --out @out", TRAINED),

@@ -307,7 +307,7 @@ def trade() -> TradeOff:
 def test_the_trade_off_in_words_and_as_a_page(trade: TradeOff, seen):
     assert erase_finding(trade) == (
         "In layer 4, LEACE brings the language probe from 99 % to 50 % (chance is 50 %), and translations found go from "
-        "20 % to 40 %. A probe that is not linear still tells 80 %."
+        "20 % to 40 %. With squared coordinates, a probe still identifies the language of 80 %."
     )
     kept = replace(trade, rows=(traded("nothing", 0.5, 0.4), *trade.rows[2:]))
     assert erase_finding(kept) == "In layer 4, no eraser or shift is better than leaving the vectors as they are."
