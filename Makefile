@@ -34,7 +34,7 @@ lint: $(VENV)/.dev  ## ruff: style and docstrings; codespell
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/codespell $(PROSE)
 
 types: $(VENV)/.dev  ## mypy
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers 2
 
 rooms: $(VENV)/.dev  ## import-linter: data flows one way
 	@$(BIN)/lint-imports

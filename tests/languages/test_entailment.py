@@ -40,12 +40,14 @@ def naive_bayes(train: list[tuple[list[str], str]], test: list[tuple[list[str], 
     return right / len(test)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_hypothesis_alone_gives_nothing_away(language: str):
     data: list[tuple[list[str], str]] = [(p.hypothesis[0].words, p.label) for p in pairs(6000, language)]
     assert naive_bayes(data[:4500], data[4500:]) < 0.40  # chance is 0.333, its standard error here 0.012
 
 
+@pytest.mark.no_cover
 def test_the_length_of_the_hypothesis_gives_nothing_away():
     lengths = defaultdict(list)
     for pair in pairs(3000):
@@ -124,6 +126,7 @@ def test_labels_follow_from_the_meanings():
     assert min(kinds[k] for k in ("excluded", "monotone", "opposed", "denied")) > 20
 
 
+@pytest.mark.no_cover
 def test_splits_share_no_pair():
     seen = {split: {(p.hypothesis[0].text) for p in pairs(1500, split=split)} for split in ("train", "dev", "test")}
     assert not seen["train"] & (seen["dev"] | seen["test"])

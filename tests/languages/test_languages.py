@@ -191,6 +191,7 @@ def test_the_same_seed_says_the_same(language: str):
     assert other != [[s.text for s in text] for text in islice(documents(language, seed=5), 20)]
 
 
+@pytest.mark.no_cover
 @each_language
 def test_splits_share_no_sentence(language: str):
     texts = {

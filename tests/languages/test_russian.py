@@ -127,6 +127,7 @@ CASES = [
     (act("fall", Thing("snow"), negative=True), "Снег не выпал."),
     (act("fall", Thing("rain"), place=Thing("forest"), tense="present"), "Дождь льёт в лесу."),
     (act("read", Name("Anna"), BOOK, manner="carefully"), "Анна внимательно прочитала книгу."),
+    (act("read", Name("Anna"), BOOK, manner="carefully", negative=True), "Анна не читала книгу внимательно."),
     (act("write", Name("Anna"), BOOK, manner="carefully"), "Анна тщательно написала книгу."),
     (act("cut", Thing("cook"), Thing("meat"), manner="carefully"), "Повар осторожно разрезал мясо."),
     (act("get_married", Both(Thing("friend"), Name("Paul"))), "Друг и Пауль женились."),

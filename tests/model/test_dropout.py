@@ -80,6 +80,7 @@ def test_what_is_left_keeps_the_mean_and_the_seed_decides(compiled: bool, monkey
     assert gradient.equal(found[0])  # d(mask * x * c)/dx at x = 1
 
 
+@pytest.mark.no_cover
 @pytest.mark.skipif(not CAN_COMPILE, reason="torch compiles with g++ and Python's headers")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, of its own parts
 def test_compiled_code_drops_the_same_forwards_and_backwards() -> None:

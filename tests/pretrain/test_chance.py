@@ -80,6 +80,7 @@ def test_a_row_has_the_same_draws_in_any_batch():
     assert torch.equal(whole[:, :3], draws(key, torch.arange(8), 3))
 
 
+@pytest.mark.no_cover
 def test_compiled_draws_have_the_same_bits():
     base = stream(5, "x")
 

@@ -89,6 +89,7 @@ def rows_of(vocabulary: Vocabulary, language: str, window: int, count: int = 10*
 # --- words ---
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("model", ["bpe", "wordpiece", "unigram"])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_words_are_those_of_the_offline_rule(vocabularies, language: str, model: str):
@@ -192,6 +193,7 @@ def test_a_batch_may_be_split_and_compiled(vocabularies):
 # --- one rule for text and for ids ---
 
 
+@cache
 def whole_rows(vocabulary: Vocabulary, language: str) -> list[tuple[list[str], list[int]]]:
     """Lines whose words are the same in text and in ids, ended by a full stop."""
     table, split = table_for(vocabulary, language), segmenter(language)
@@ -222,6 +224,7 @@ def test_text_and_ids_have_the_same_candidates_with_the_same_probabilities(vocab
     assert having > 300
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("rate", "cap"), [(0.3, 0.15), (0.8, 1.0)])
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_same_random_numbers_switch_the_same_words_in_text_and_in_ids(

@@ -223,6 +223,7 @@ def test_norms_of_narrow_encoders_are_compiled_as_two_kernels(monkeypatch, nano,
     assert seen == [{"triton.mix_order_reduction": False} if apart else None]
 
 
+@pytest.mark.no_cover
 def test_every_shape_of_a_compiled_run_is_compiled(run, monkeypatch, tmp_path: Path):
     """Three sizes of steps times one length of text and three of pairs are twelve graphs; torch's limit is eight."""
     graphs = []

@@ -22,7 +22,7 @@ from isoglot.model import EncoderLike, load_encoder
 from isoglot.pretrain import PretrainConfig, pretrain
 from isoglot.transfer import TuneConfig, evaluate, find_task, fine_tune
 from isoglot.transfer.tasks.task import Parsed, Tagged, Task
-from isoglot.vocab import build_shards, train_vocabulary
+from isoglot.vocab import Shards, Vocabulary, build_shards, train_vocabulary
 
 CODES = ("en", "en-x-shift")
 SMALL = ("head.arc_size=64", "head.relation_size=32")
@@ -40,18 +40,26 @@ def write_text(path: Path, code: str, *, seed: int) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-@pytest.fixture(scope="module", params=["shared", "separated"])
-def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, EncoderLike]:
-    """An encoder of English and its twin, trained for a few seconds."""
-    kind: Literal["shared", "separated"] = request.param
-    folder = tmp_path_factory.mktemp(kind)
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Shards], Vocabulary]:
+    """What both encoders read."""
+    folder = tmp_path_factory.mktemp("corpus")
     for seed, code in enumerate(CODES):
         write_text(folder / f"{code}.txt", code, seed=seed)
     texts = {code: [folder / f"{code}.txt"] for code in CODES}
     vocabulary = train_vocabulary(texts, mode="joint", size=5000)
-    shards = {
+    return {
         code: build_shards(paths, vocabulary, code, folder / code, dev_share=0.02) for code, paths in texts.items()
-    }
+    }, vocabulary
+
+
+@pytest.fixture(scope="module", params=["shared", "separated"])
+def encoder(
+    request, corpus: tuple[dict[str, Shards], Vocabulary], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, EncoderLike]:
+    """An encoder of English and its twin, trained for a few seconds."""
+    kind: Literal["shared", "separated"] = request.param
+    out = tmp_path_factory.mktemp(kind) / "run"
     apart = ["model.plan=emb,pos,1,transform,softmax", "masking.random_from=language"]
     settings = [
         "model.size=micro",
@@ -66,8 +74,8 @@ def encoder(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Enc
         "log.peak=off",
         *(apart if kind == "separated" else []),
     ]
-    pretrain(build_config(PretrainConfig, settings=settings), shards, vocabulary, folder / "run", device="cpu")
-    return kind, load_encoder(folder / "run", device="cpu")
+    pretrain(build_config(PretrainConfig, settings=settings), *corpus, out, device="cpu")
+    return kind, load_encoder(out, device="cpu")
 
 
 def knows_nothing(task: Task[Any], examples: Sequence[Any]) -> float:
