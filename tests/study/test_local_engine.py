@@ -95,6 +95,19 @@ def test_at_the_deadline_a_step_that_cannot_pause_is_ended(plan: Plan) -> None:
     assert plan.status(study)["long"] in ("paused", "waiting")  # or not yet begun, where the machine is slow
 
 
+def test_workers_start_before_there_is_a_step_for_them(plan: Plan) -> None:
+    plan.add("encoder", seconds=60)
+    for name in ("one", "two"):
+        plan.add(name, "encoder")
+    study = plan.study()
+    engine = subprocess.Popen([sys.executable, "-c", RUN, str(study.out), "9"])
+    wait_until(lambda: [*(study.out / "log").glob("worker-2.log")])
+    assert len([*(study.out / "log").iterdir()]) == 3  # no more than steps
+    assert set(plan.attempts()) <= {"encoder"}
+    engine.kill()
+    engine.wait()
+
+
 def test_workers_end_with_the_engine_however_that_ends(plan: Plan) -> None:
     plan.add("long", seconds=60)
     study = plan.study()

@@ -178,6 +178,7 @@ class _Engine(StepQueue):
         self.selector = selectors.DefaultSelector()
         self.places = _places(options, study.about.get("threads"))
         self.workers: dict[int, _Worker] = {}
+        self.early: set[int] = set()  # workers that may have started before they had a step
         self.retry_at: dict[str, float] = {}
         self.end_by: float | None = None  # once it is to stop
 
@@ -244,12 +245,18 @@ class _Engine(StepQueue):
             if worker is not None and (worker.key is not None or not worker.ready):
                 continue
             step = self._ready(device)
-            if step is None:
-                continue
-            if worker is None:
+            if worker is None and (step is not None or self._starts_early(number)):
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
+            if worker is None or step is None:
+                continue
             worker.assign(step.key, self.seconds_left(), self.options.gpus if step.kind == "pretrain" else 1)
+
+    def _starts_early(self, number: int) -> bool:
+        """Whether a worker starts before it has a step, once, so that it is ready when an encoder is trained."""
+        early = number not in self.early and len(self.waiting) > number
+        self.early.add(number)
+        return early
 
     def _handle(self, worker: _Worker, event: dict[str, Any]) -> None:
         match event["event"]:

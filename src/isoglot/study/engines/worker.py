@@ -38,12 +38,24 @@ def work(out: str | Path, device: str) -> None:
     report = Report(channel)
     study = Study.open(out)
     cache: dict[Any, Any] = {}
+    _open_device(device)
     report(event="ready")
     for line in sys.stdin:
         asked = json.loads(line)
         if asked["key"] not in study.steps:
             study = Study.open(out)
         report(**compute(study, asked, device, report, cache))
+
+
+def _open_device(device: str) -> None:
+    """Load torch and start the GPU, which takes seconds, before there is a step; whatever fails fails again there."""
+    if device != "cpu":
+        with contextlib.suppress(Exception):
+            import torch
+
+            from isoglot.core.devices import choose_device
+
+            torch.zeros(1, device=choose_device(device))
 
 
 def compute(study: Study, asked: dict[str, Any], device: str, report: Report, cache: dict[Any, Any]) -> dict[str, Any]:
