@@ -56,6 +56,7 @@ def test_the_stated_contrast_finds_what_was_planted_and_nothing_where_there_is_n
     assert none.p1.stated.p > 0.05
     assert found.p1.variance.term("anchors", "order").p < 0.001 < none.p1.variance.term("anchors", "order").p
     assert found.tokens.stated.estimate < -0.1  # sooner
+    assert found.p1.without_all is not None
     assert found.p1.without_all.cells == 30
     means = {one.levels: one.mean for one in found.untrained}
     assert means["fifth", "mirrored"] == pytest.approx(0.15)

@@ -9,6 +9,7 @@ from isoglot.report.figures import Bar, Figure, Line, bars, lines
 from isoglot.report.figures.charts import GREY
 from isoglot.report.page import Page, Section
 from isoglot.study.factorial.outcomes import variance_table
+from isoglot.study.factorial.variance import OVERLAP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +64,18 @@ def contrast_finding(outcome: OutcomeAnalysis) -> str:
 
 def main_finding(outcome: OutcomeAnalysis) -> str:
     """The factor whose levels differ most, in a sentence without a full stop."""
-    factor, means = max(outcome.variance.main.items(), key=lambda one: _range(one[1]))
+    main = _crossed(outcome)
+    factor, means = max(main.items(), key=lambda one: _range(one[1]))
     low, high = (choose(means, key=lambda one: one.mean) for choose in (min, max))
     return (
         f"{_name(factor).capitalize()}: from {_value(outcome, low.mean)} ({_level(low)}) to "
-        f"{_value(outcome, high.mean)} ({_level(high)}), the widest range of the four factors"
+        f"{_value(outcome, high.mean)} ({_level(high)}), the widest range of the {len(main)} factors"
     )
+
+
+def _crossed(outcome: OutcomeAnalysis) -> dict[str, tuple[LevelMean, ...]]:
+    """The level means of the factors that have more than one level."""
+    return {factor: means for factor, means in outcome.variance.main.items() if len(means) > 1}
 
 
 def variance_finding(outcome: OutcomeAnalysis) -> str:
@@ -131,9 +138,11 @@ def _stated(result: FactorialResult) -> Section:
     return Section(
         title=contrast_finding(result.p1),
         body=[
-            f"Stated before any run: {stated.name}, over the plans that share ids and both domains.",
+            f"Stated before any run: {stated.name}, over the plans that share ids and the domains.",
             f"Student's t over {len(result.seeds)} seeds: t = {stated.t:.2f}{exact}.",
-            "Where all words are anchors, spelling alone finds the pairs: the gray lines are untrained encoders.",
+            "Where all words are anchors, spelling alone finds the pairs: the gray lines are untrained encoders."
+            if result.p1.without_all
+            else "The gray lines are untrained encoders: what spelling alone finds.",
             interaction_figure(result),
         ],
     )
@@ -145,19 +154,16 @@ def _main_effects(result: FactorialResult) -> Section:
 
 
 def _shares(result: FactorialResult) -> Section:
-    without = _ranked(result.p1.without_all)[0]
-    share = f"{100 * without.omega:.0f} % [{100 * without.interval[0]:.0f}, {100 * without.interval[1]:.0f}]"
-    finding = f"Without the cells in which all words are anchors, the largest is {_term(without)}: {share}"
-    rest = _variance_bars(result.p1.without_all, "variance-without-all", _runs(result), title=finding)
-    return Section(
-        title=variance_finding(result.p1),
-        body=[
-            "Overlap is what belongs to sharing and anchors together, because separate embeddings have no anchors.",
-            variance_figure(result),
-            rest,
-            variance_table(result.p1.variance, "Type II sums of squares; error: cell by block."),
-        ],
-    )
+    overlap = "Overlap is what belongs to sharing and anchors together, because separate embeddings have no anchors."
+    body: list[str | Figure] = [overlap] if any(term.name == OVERLAP for term in result.p1.variance.terms) else []
+    body.append(variance_figure(result))
+    if result.p1.without_all is not None:
+        without = _ranked(result.p1.without_all)[0]
+        share = f"{100 * without.omega:.0f} % [{100 * without.interval[0]:.0f}, {100 * without.interval[1]:.0f}]"
+        finding = f"Without the cells in which all words are anchors, the largest is {_term(without)}: {share}"
+        body.append(_variance_bars(result.p1.without_all, "variance-without-all", _runs(result), title=finding))
+    table = variance_table(result.p1.variance, "Type II sums of squares; error: cell by block.")
+    return Section(title=variance_finding(result.p1), body=[*body, table])
 
 
 def _timing(result: FactorialResult) -> Section:
@@ -189,7 +195,7 @@ def interaction_figure(result: FactorialResult) -> Figure:
 def main_effects_figure(result: FactorialResult) -> Figure:
     """P@1 by the levels of each factor."""
     given = []
-    for factor, means in result.p1.variance.main.items():
+    for factor, means in _crossed(result.p1).items():
         for one in means:
             low, high = map(_percent, one.interval)
             name = f"{_name(factor)}: {_level(one)}"

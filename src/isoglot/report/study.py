@@ -53,14 +53,14 @@ _NAMES = {"ner": "figure5-ner", "parsing": "figure5-parsing", "sentence_p1": "fi
 
 
 def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
-    """The page of a study as it stands; that of the factorial study once two of its blocks are complete.
+    """The page of a study as it stands; that of a factorial study once two of its blocks are complete.
 
     Args:
         study: The study.
         facts: Lines for its foot.
     """
     untested = ""
-    if study.about.get("recipe") == "factorial":
+    if study.numbers().values_of("sharing"):
         try:
             result = analyze_factorial(study.numbers())
         except InputError as error:  # too few cells so far: they are shown as a table

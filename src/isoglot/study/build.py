@@ -117,13 +117,7 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
             f"{name} pretrains its encoders", "run a recipe of liu2020 with a released model", "conflicting-options"
         )
     _check_used(name, recipes, data, options)
-    multilingual = any(recipe.is_multilingual for recipe in recipes)
-    named = tuple(map(pair_name, recipes[0].pairs))
-    pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
-    for pair in pairs:
-        _check_pair(pair, data)
-    if _is_of_twins(recipes):
-        pairs = ("en-twin",)
+    pairs = _pairs(recipes, data, options)
     check_data(data, pairs, scale.tokens, options.segmentation)
     seeds = options.seeds or max(one.seeds for one in recipes)
     built = BuiltStudy(names, recipes, scale_name, scale, pairs, seeds, data=data, options=options)
@@ -143,15 +137,34 @@ def build_study(name: str, data: StudyData, options: StudyOptions | None = None)
     return built
 
 
+_OF_TWINS = {"twins", "factorial", "factorial-text"}
+"""Measures of encoders of a language and a twin of it."""
+
+
 def _is_of_twins(recipes: tuple[StudyRecipe, ...]) -> bool:
-    """Whether all encoders read built-in English and a twin of it."""
-    return set().union(*(recipe.measures for recipe in recipes)) <= {"twins", "factorial"}
+    """Whether all encoders read a language and a twin of it."""
+    return set().union(*(recipe.measures for recipe in recipes)) <= _OF_TWINS
+
+
+def _pairs(recipes: tuple[StudyRecipe, ...], data: StudyData, options: StudyOptions) -> tuple[str, ...]:
+    if _is_of_twins(recipes):
+        return (f"{next(iter(data.text), 'en')}-twin",)
+    multilingual = any(recipe.is_multilingual for recipe in recipes)
+    named = tuple(map(pair_name, recipes[0].pairs))
+    pairs = options.pairs or named or _default_pairs(data, LANGUAGES if multilingual else ("en", "de"))
+    for pair in pairs:
+        _check_pair(pair, data)
+    return pairs
 
 
 def _check_used(name: str, recipes: tuple[StudyRecipe, ...], data: StudyData, options: StudyOptions) -> None:
     """Refuse data and pairs that the study would not look at."""
     given = [table for table, files in vars(data).items() if files]
-    if _is_of_twins(recipes) and (given or options.pairs):
+    if any("factorial-text" in recipe.measures for recipe in recipes):
+        if given != ["text"] or len(data.text) != 1 or options.pairs:
+            problem = f"{name} makes twins of the text of one language, and takes nothing else"
+            raise ConfigError(problem, "give it one text: --text de=FILE", "conflicting-options")
+    elif _is_of_twins(recipes) and (given or options.pairs):
         problem = f"{name} is about built-in English and its twins"
         raise ConfigError(problem, "run it without data and pairs of languages", "conflicting-options")
     if given and data.is_builtin:
@@ -568,9 +581,9 @@ _OVER_TRAINING = ("emergence", "language probe")
 def pair_measures() -> dict[str, Callable[[StudyBuilder, int], Iterator[Measurement]]]:
     """Measures that compare encoders of several arms, by name."""
     from isoglot.study.figures import FIGURES
-    from isoglot.study.twin_steps import cell_measurements
+    from isoglot.study.twin_steps import cell_measurements, text_cell_measurements
 
-    return {**FIGURES, "factorial": cell_measurements}
+    return {**FIGURES, "factorial": cell_measurements, "factorial-text": text_cell_measurements}
 
 
 # --- sizes ---

@@ -348,14 +348,16 @@ def _megabytes(step: Step, factor: float) -> float:
         return int(step.settings["size"]) * 100 / 1e6
     if step.kind == "shards":
         return _text_megabytes(step.steps["text"]) / 2  # a token is two bytes, and four of text
-    if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-text"):
+    if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-source", "twin-text"):
         return _text_megabytes(step)
     return KINDS[step.kind].megabytes * factor
 
 
 def _text_megabytes(step: Step) -> float:
     """Size of a text, from that of the files that it is made of, or from its number of sentences."""
-    if step.kind == "cut-text":
+    if step.kind == "twin-text" and "source" in step.steps:
+        return _text_megabytes(step.steps["source"]) / 2
+    if step.kind in ("cut-text", "twin-source"):
         files = [Path(file.path) for name, file in step.files.items() if name.startswith("text.")]
         size = sum(path.stat().st_size * (_COMPRESSION if path.suffix in COMPRESSED else 1) for path in files)
         return min(size, int(step.settings.get("bytes") or size)) / 1e6

@@ -20,7 +20,7 @@ from isoglot.pretrain.schedule import parse_budget
 ArmMeasure = Literal["nli", "ner", "parsing", "retrieval", "similarity", "emergence", "twins"]
 """nli, ner, parsing: a task learned in the first language and tested in the second; retrieval: translations found;
 similarity: CKA; emergence: the last two over training; twins: twins of English sentences found, over training."""
-PairMeasure = Literal["figure4a", "figure4b", "figure5", "figure6", "figure7", "factorial"]
+PairMeasure = Literal["figure4a", "figure4b", "figure5", "figure6", "figure7", "factorial", "factorial-text"]
 """Measures that compare encoders of several arms: figures of Wu et al. (2020); factorial has arms of its own, on twins
 of English."""
 MultilingualMeasure = Literal["data-size", "steering", "shift"]
@@ -124,7 +124,7 @@ class StudyRecipe(Config):
 
     @model_validator(mode="after")
     def _arms_exist(self) -> Self:
-        if set(self.measures) - {"factorial"} and not self.arms:
+        if set(self.measures) - {"factorial", "factorial-text"} and not self.arms:
             raise ValueError("has measures and no arms")
         named = self.frozen or "baseline" in self.model_fields_set
         if self.arms and named and self.baseline not in self.arms:

@@ -83,6 +83,7 @@ KINDS = {
     "similarity": Kind(1, "isoglot.study.kinds.sentences:compare", seconds=3),
     "emergence": Kind(1, "isoglot.study.kinds.sentences:measure_over_training", seconds=20),
     "language-probe": Kind(1, "isoglot.study.kinds.sentences:probe_language", seconds=15),
+    "twin-source": Kind(1, "isoglot.study.factorial.real_text:split_source", seconds=120, on_cpu=True),
     "twin-text": Kind(1, "isoglot.study.twin_steps:write_text", seconds=10, on_cpu=True),
     "twin-retrieval": Kind(1, "isoglot.study.twin_steps:retrieve", seconds=10),
 }

@@ -1,4 +1,4 @@
-"""Steps of studies on English and its twins: the factorial study, whose cells are arms, and the demo's."""
+"""Steps of studies on a language and its twins: the factorial study, whose cells are arms, and the demo's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from isoglot.study.build import Inputs, Measurement, StudyBuilder
 from isoglot.study.demo.twin_pairs import LayerScores, TwinLanguage, held_out, pair_documents, paired, twin_precision
 from isoglot.study.factorial.design import CELLS, CODES, SHARES, FactorialCell, cell_pairs, topic_draws
 from isoglot.study.factorial.outcomes import DEV_P1, TEST_P1
+from isoglot.study.factorial.real_text import CONTRAST_CELLS, SOURCE_FILES, TEXT_CELLS, half, held_out_pairs
 from isoglot.study.kinds.pretrain import ENCODER, MOMENTS
 from isoglot.study.kinds.text import SHARDS, TEXT, VOCABULARY
 from isoglot.study.numbers import Coordinate, Number
@@ -43,6 +44,23 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
         yield from TwinBuilder(builder, twin, seed, cell.domain).cell_steps(cell, depth)
 
 
+def text_cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
+    """The cells of the stated contrast on a real text, or those that were asked for as arms.
+
+    Raises:
+        ConfigError: There is no such cell of a real text.
+    """
+    cells = {cell.name: cell for cell in TEXT_CELLS}
+    for name in builder.options.arms:
+        check_name("arm", name, cells)
+    depth, language = _depth(builder, seed), builder.languages[0]
+    files: Inputs = {f"text.{number}": file for number, file in enumerate(builder.data.text[language])}
+    source = Step("twin-source", {"language": language}, files, title=f"words of {language}", heavy=SOURCE_FILES)
+    for cell in (cells[name] for name in builder.options.arms) if builder.options.arms else CONTRAST_CELLS:
+        twin = TwinConfig(code=f"{language}-x-twin", order=cell.order, anchors=SHARES[cell.anchors])
+        yield from TwinBuilder(builder, twin, seed, cell.domain, source).cell_steps(cell, depth)
+
+
 def _depth(builder: StudyBuilder, seed: int) -> int:
     from isoglot.model.config import SIZES
 
@@ -51,17 +69,21 @@ def _depth(builder: StudyBuilder, seed: int) -> int:
 
 
 class TwinBuilder(StudyBuilder):
-    """The steps of an encoder of English and a twin of it.
+    """The steps of an encoder of English, or of another language with a text, and a twin of it.
 
     Args:
         study: The builder of the study.
         twin: The twin.
         seed: Decides the text, the test sentences, the anchors and the initial weights.
         domain: What the twin's text is about in the factorial study; None: both texts are about all topics.
+        source: The words of a real text; None: built-in English.
     """
 
-    def __init__(self, study: StudyBuilder, twin: TwinConfig, seed: int, domain: str | None = None) -> None:
-        super().__init__(study.recipe, study.scale, study.data, (CODES[0], twin.code), study.options)
+    def __init__(
+        self, study: StudyBuilder, twin: TwinConfig, seed: int, domain: str | None = None, source: Step | None = None
+    ) -> None:
+        super().__init__(study.recipe, study.scale, study.data, (study.languages[0], twin.code), study.options)
+        self.source = source
         self.keeps_moments = True
         self.study_pair, self.seed, self.domain = study.pair, seed, domain
         self.every = EVERY if domain is None else None
@@ -81,7 +103,12 @@ class TwinBuilder(StudyBuilder):
         at: dict[str, Coordinate] = {"arm": cell.name, **cell.levels, "seed": self.seed}
         yield from self.encoder_and_shards(cell.name, arm, at, self.seed)
         encoder, untrained = (self.encoder(cell.name, arm, self.seed, trained=one) for one in (True, False))
-        yield Measurement(self.retrieval(encoder, {"untrained": untrained}), at)
+        inputs: Inputs = {"untrained": untrained}
+        if self.source is None:
+            yield Measurement(self.retrieval(encoder, inputs), at)
+        else:
+            inputs |= {"source": self.source}
+            yield Measurement(self.retrieval(encoder, inputs, languages=list(self.languages)), at)
 
     def arm_steps(self, name: str, arm: ArmConfig) -> Iterator[Measurement]:
         """Measurements of an arm, which is trained in turn with the others."""
@@ -93,7 +120,18 @@ class TwinBuilder(StudyBuilder):
         yield Measurement(self.retrieval(in_turn, inputs, languages=list(self.languages)), at)
 
     def _texts(self, arm: ArmConfig) -> dict[str, Step]:
-        """English, which is one step for all cells of a block, and the twin, one for all sharings."""
+        """English, which is one step for all cells of a block, and the twin, one for all sharings; or a real text's."""
+        if self.source is not None:
+            return {
+                code: Step(
+                    "twin-text",
+                    {"language": code, "seed": self.seed, **twin},
+                    {"source": self.source},
+                    title=f"half of {self.languages[0]}, seed {self.seed}" + ", as the twin" * bool(twin),
+                    heavy=(TEXT,),
+                )
+                for code, twin in zip(self.languages, ({}, self.twin), strict=True)
+            }
         common: dict[str, object] = {"seed": self.seed, "sentences": self.scale.builtin_sentences}
         common |= {"domain": "all"} if self.domain is None else {}
         one, other = self.languages
@@ -111,8 +149,10 @@ def write_text(work: Work) -> list[Number]:
     """Write the text of English, or of a twin.
 
     Settings: ``language``, ``seed``, ``sentences``; ``domain``, ``same`` or ``other`` in the factorial study, or
-    ``all``; for the twin ``order`` and ``anchors`` (a share).
+    ``all``; for the twin ``order`` and ``anchors`` (a share). With an input ``source`` it is half of a real text.
     """
+    if "source" in work.inputs:
+        return _write_half(work)
     from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.formats.plain import write_documents
 
@@ -124,27 +164,45 @@ def write_text(work: Work) -> list[Number]:
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
 
 
+def _write_half(work: Work) -> list[Number]:
+    """Write half of a real text, or the other half as a twin."""
+    from isoglot.text.formats.plain import write_documents
+    from isoglot.text.provenance import derived
+
+    settings, source = work.settings, work.inputs["source"]
+    is_twin = "order" in settings
+    text = half(source, int(is_twin), settings["seed"])
+    if is_twin:
+        language = _language(work)
+        text = ([" ".join(words) for words in language.translate(line.split(" ") for line in lines)] for lines in text)
+    provenance = derived([source / TEXT], {"step": "half of a text", **settings})
+    write_documents(work.folder / TEXT, text, provenance=provenance)
+    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
+
+
 def retrieve(work: Work) -> list[Number]:
     """Retrieve the twin of every held-out sentence, in every layer, at every moment of training.
 
     Settings: ``order``, ``anchors``, ``seed``; ``count`` of test pairs; ``tokens_per_step``; input ``encoder`` with
-    its moments. In the factorial study there are as many pairs to choose the layer by, and the input ``untrained``.
-    With ``languages``, scores at the end and the number of anchors as well; inputs ``vocabulary`` and ``shards.LANG``.
+    its moments; ``languages`` if not English and its twin. In the factorial study there are as many pairs to choose the
+    layer by, and the inputs ``untrained`` and, for a real text, ``source``. In others scores at the end and the number
+    of anchors as well; inputs ``vocabulary`` and ``shards.LANG``.
     """
     from isoglot.model import load_encoder
 
     language, seed, count = _language(work), work.settings["seed"], work.settings["count"]
-    codes = work.settings.get("languages")
-    if codes is None:
-        choose, test = cell_pairs(language, seed, count)
-        tests = {TEST_P1: test, DEV_P1: choose}
+    is_cell = "untrained" in work.inputs
+    if is_cell:
+        source = work.inputs.get("source")
+        both = cell_pairs(language, seed, count) if source is None else held_out_pairs(source, language, seed, count)
+        tests = {TEST_P1: both[1], DEV_P1: both[0]}
     else:
         tests = {MOMENT_P1: paired(held_out(count, seed), language)}
-    one, other = codes or CODES
+    one, other = work.settings.get("languages", CODES)
     found: dict[str, list[Number]] = {measure: [] for measure in tests}
     moments = sorted((work.inputs["encoder"] / MOMENTS).iterdir())
     encoders = {int(folder.name): folder for folder in moments}
-    if "untrained" in work.inputs:
+    if is_cell:
         encoders = {0: work.inputs["untrained"] / ENCODER} | encoders
     with work.progress.task("twins", total=len(encoders), unit="moments") as task:
         for step, folder in encoders.items():
@@ -155,7 +213,7 @@ def retrieve(work: Work) -> list[Number]:
                 found[measure] += [Number(measure, p1, {"layer": n, "tokens": tokens}) for n, p1 in enumerate(centered)]
             task.advance()
     numbers = [number for some in found.values() for number in some]
-    return numbers if codes is None else [*numbers, *_at_the_end(work, one, other, raw, centered)]
+    return numbers if is_cell else [*numbers, *_at_the_end(work, one, other, raw, centered)]
 
 
 def _at_the_end(work: Work, one: str, other: str, raw: LayerScores, centered: LayerScores) -> Iterator[Number]:

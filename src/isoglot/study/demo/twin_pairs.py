@@ -48,13 +48,18 @@ class TwinLanguage:
     anchors: float = 0.0
     seed: int = 0
 
-    def translate(self, sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-        """The words of each sentence in the twin."""
-        found: Iterable[Sequence[str]] = (sentence.words for sentence in sentences)
+    def translate(self, sentences: Iterable[Sentence | list[str]]) -> Iterator[list[str]]:
+        """The words of each sentence in the twin; ``verb-last`` needs trees, which a list of words has not."""
+        found: Iterable[Sequence[str] | Parsed] = map(_words, sentences)
+        if self.order == "verb-last":
+            found = (Parsed(s.words, s.heads, s.tags) for s in sentences if not isinstance(s, list))
         if self.order != "same":
-            parsed = (Parsed(sentence.words, sentence.heads, sentence.tags) for sentence in sentences)
-            found = (other.tokens for other in twin(parsed, "order", order=_ORDERS[self.order]))
+            found = (other.tokens for other in twin(found, "order", order=_ORDERS[self.order]))
         return (other.tokens for other in twin(found, "shift", kept=self.anchors, seed=self.seed))
+
+
+def _words(sentence: Sentence | list[str]) -> list[str]:
+    return sentence if isinstance(sentence, list) else sentence.words
 
 
 # --- text ---
@@ -107,9 +112,9 @@ def _unique(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
             yield sentence
 
 
-def paired(sentences: Sequence[Sentence], language: TwinLanguage) -> Pairs:
+def paired(sentences: Sequence[Sentence | list[str]], language: TwinLanguage) -> Pairs:
     """Sentences beside their twins, as text."""
-    return [" ".join(s.words) for s in sentences], [" ".join(words) for words in language.translate(sentences)]
+    return [" ".join(_words(s)) for s in sentences], [" ".join(words) for words in language.translate(sentences)]
 
 
 # --- the test ---

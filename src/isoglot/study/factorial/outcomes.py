@@ -11,14 +11,13 @@ bounds where runs end too early; the share of such runs is reported for every ce
 **The contrast that was stated before any run**: does overlap help more where word order differs? K et al. (2020) and Wu
 et al. (2020) found that overlap hardly matters; Deshpande et al. (2022) that it does where word order differs. It is
 the gain of one word in five over none, with another word order (mean of verb-last and mirrored) less with the same,
-over both plans that share ids and both domains. ``all`` has no part in it: there an untrained encoder finds nearly
+over the plans that share ids and the domains. ``all`` has no part in it: there an untrained encoder finds nearly
 every pair by its spelling. At one word in five it finds some, about as many in one word order as in another, which
 cancels. All other p-values are exploratory.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from math import isnan, log2
 from typing import TYPE_CHECKING, Literal
@@ -39,7 +38,7 @@ from isoglot.study.factorial.variance import (
 from isoglot.study.tables.layer_tables import Censored, tokens_to_threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from isoglot.study.numbers import Numbers
 
@@ -128,7 +127,8 @@ class OutcomeAnalysis:
         outcome: ``p1``: P@1 from 0 to 1; ``tokens``: log2 of tokens to the threshold, restricted to the measured span.
         table: The outcome of every cell in every block.
         variance: Its analysis of variance.
-        without_all: The same without the cells in which all words are anchors, where spelling finds the pairs.
+        without_all: The same without the cells in which all words are anchors, where spelling finds the pairs; None if
+            there are no such cells.
         stated: The contrast that was stated before any run.
         interaction: Means of anchors by word order, over the plans that share ids.
     """
@@ -136,7 +136,7 @@ class OutcomeAnalysis:
     outcome: Literal["p1", "tokens"]
     table: BlockedTable
     variance: VarianceAnalysis
-    without_all: VarianceAnalysis
+    without_all: VarianceAnalysis | None
     stated: Contrast
     interaction: tuple[LevelMean, ...]
 
@@ -173,7 +173,7 @@ class FactorialResult:
 def analyze_factorial(
     numbers: Numbers, *, threshold: float = THRESHOLD, seed: int = 0, resamples: int = RESAMPLES
 ) -> FactorialResult:
-    """Analyze both outcomes over the blocks that are complete.
+    """Analyze both outcomes over the blocks that have every cell that any block has.
 
     Args:
         numbers: Of :data:`TEST_P1` and :data:`DEV_P1`, with the coordinates of a cell, seed, layer and tokens.
@@ -182,16 +182,16 @@ def analyze_factorial(
         resamples: Bootstrap resamples of the intervals of shares.
 
     Raises:
-        InputError: Fewer than two blocks have all cells, or runs differ in their numbers of tokens.
+        InputError: Fewer than two blocks have all cells, the cells lack those of the stated contrast, or runs differ in
+            their numbers of tokens.
     """
     runs = {(run.cell, run.seed): run for run in runs_of(numbers)}
-    seeds = sorted({one for _, one in runs})
-    whole = [one for one in seeds if all((cell, one) in runs for cell in CELLS)]
+    cells, seeds, whole = _whole_blocks(runs)
     if len(whole) < 2:
-        problem = f"{len(whole)} of {len(seeds)} seeds have all {len(CELLS)} cells"
+        problem = f"{len(whole)} of {len(seeds)} seeds have all {len(cells)} cells"
         remedy = "an analysis over blocks needs at least 2: run the missing cells"
         raise InputError(problem, remedy, "too-few")
-    by_cell = [[runs[cell, one] for one in whole] for cell in CELLS]
+    by_cell = [[runs[cell, one] for one in whole] for cell in cells]
     ends = {run.moments[-1][0] for row in by_cell for run in row}
     if len(ends) > 1:
         problem = f"encoders were trained on {min(ends):,} to {max(ends):,} tokens"
@@ -207,40 +207,56 @@ def analyze_factorial(
         left_out=tuple(one for one in seeds if one not in whole),
         budget=ends.pop(),
         threshold=threshold,
-        p1=_analyzed("p1", _table(whole, p1), seed, resamples),
-        tokens=_analyzed("tokens", _table(whole, logs), seed, resamples),
-        untrained=level_means(_table(whole, known), "anchors", "order") if known == floors else (),
+        p1=_analyzed("p1", _table(cells, whole, p1), seed, resamples),
+        tokens=_analyzed("tokens", _table(cells, whole, logs), seed, resamples),
+        untrained=level_means(_table(cells, whole, known), "anchors", "order") if known == floors else (),
         censored={
             cell.name: {how: sum(one == how for _, one in row) / len(row) for how in ("never", "before")}
-            for cell, row in zip(CELLS, timed, strict=True)
+            for cell, row in zip(cells, timed, strict=True)
         },
     )
 
 
+def _whole_blocks(runs: Iterable[tuple[FactorialCell, int]]) -> tuple[list[FactorialCell], list[int], list[int]]:
+    """The cells of a study, its blocks, and the blocks that have all of its cells."""
+    there = set(runs)
+    cells = [cell for cell in CELLS if any(one == cell for one, _ in there)]
+    seeds = sorted({one for _, one in there})
+    return cells, seeds, [one for one in seeds if all((cell, one) in there for cell in cells)]
+
+
 def stated_weights(table: BlockedTable) -> list[float]:
-    """The weights of the stated contrast."""
-    anchors = {"none": -1.0, "fifth": 1.0, "all": 0.0}
-    order = {"same": -1.0, "verb-last": 0.5, "mirrored": 0.5}
-    arms = 4  # two plans that share ids, two domains
-    return [
-        0.0 if cell["sharing"] == "sep-emb" else anchors[cell["anchors"]] * order[cell["order"]] / arms
-        for cell in table.cells
-    ]
+    """The weights of the stated contrast.
+
+    Raises:
+        InputError: There are not its cells: with and without anchors, in the same and in another word order.
+    """
+    gain = {"none": -1.0, "fifth": 1.0}
+    mine = [cell for cell in table.cells if cell["sharing"] != "sep-emb" and cell["anchors"] in gain]
+    orders = {cell["order"] for cell in mine}
+    arms = {(cell["sharing"], cell["domain"]) for cell in mine}
+    if len(orders) < 2 or "same" not in orders or len(mine) < 2 * len(orders) * len(arms):
+        problem = "the stated contrast lacks some of its cells"
+        remedy = "run no anchors and one word in five, each in the same word order and in another"
+        raise InputError(problem, remedy, "too-few")
+    order = {one: -1.0 if one == "same" else 1 / (len(orders) - 1) for one in orders}
+    return [gain[cell["anchors"]] * order[cell["order"]] / len(arms) if cell in mine else 0.0 for cell in table.cells]
 
 
-def _table(seeds: Sequence[int], values: Sequence[Sequence[float]]) -> BlockedTable:
+def _table(cells: Sequence[FactorialCell], seeds: Sequence[int], values: Sequence[Sequence[float]]) -> BlockedTable:
     import numpy as np
 
-    cells = tuple({name: str(level) for name, level in cell.levels.items()} for cell in CELLS)
-    return BlockedTable(cells, tuple(seeds), np.array(values, dtype=float))
+    levels = tuple({name: str(level) for name, level in cell.levels.items()} for cell in cells)
+    return BlockedTable(levels, tuple(seeds), np.array(values, dtype=float))
 
 
 def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int, resamples: int) -> OutcomeAnalysis:
+    without_all, cells = table.without("anchors", "all"), len(table.cells)
     return OutcomeAnalysis(
         outcome=outcome,
         table=table,
         variance=analyze(table, seed=seed, resamples=resamples),
-        without_all=analyze(table.without("anchors", "all"), seed=seed, resamples=resamples),
+        without_all=analyze(without_all, seed=seed, resamples=resamples) if len(without_all.cells) < cells else None,
         stated=contrast(table, stated_weights(table), STATED),
         interaction=level_means(table.without("sharing", "sep-emb"), "anchors", "order"),
     )
@@ -251,11 +267,12 @@ def _analyzed(outcome: Literal["p1", "tokens"], table: BlockedTable, seed: int, 
 
 def factorial_table(numbers: Numbers, *, threshold: float = THRESHOLD) -> Table:
     """The table of variances of P@1 with the stated contrast; before two blocks are complete, the cells so far."""
-    runs = runs_of(numbers)
-    blocks = Counter(run.seed for run in runs)
-    if sum(count == len(CELLS) for count in blocks.values()) < 2:
-        return cell_table(runs, threshold=threshold)
-    result = analyze_factorial(numbers, threshold=threshold)
+    try:
+        result = analyze_factorial(numbers, threshold=threshold)
+    except InputError as error:
+        if error.code != "input.too-few":
+            raise
+        return cell_table(runs_of(numbers), threshold=threshold)
     stated = result.p1.stated
     low, high = (100 * value for value in stated.interval)
     points = f"{100 * stated.estimate:+.1f} points [{low:+.1f}, {high:+.1f}], t = {stated.t:.2f}, p = {stated.p:.2g}"
