@@ -60,7 +60,7 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         facts: Lines for its foot.
     """
     untested = ""
-    if study.numbers().values_of("sharing"):
+    if study.about.get("recipe") in ("factorial", "factorial-text"):
         try:
             result = analyze_factorial(study.numbers())
         except InputError as error:  # too few cells so far: they are shown as a table

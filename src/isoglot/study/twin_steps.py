@@ -18,8 +18,9 @@ from isoglot.study.recipe import ArmConfig, TwinConfig
 from isoglot.study.steps import Step, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from isoglot.text.provenance import Provenance
 
 EVERY = 250
 """Training steps between two measurements of the demo's encoders."""
@@ -34,14 +35,7 @@ def cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]
     Raises:
         ConfigError: There is no such cell.
     """
-    cells = {cell.name: cell for cell in CELLS}
-    for name in builder.options.arms:
-        check_name("arm", name, cells)
-    depth = _depth(builder, seed)
-    for name in builder.options.arms or cells:
-        cell = cells[name]
-        twin = TwinConfig(code=CODES[1], order=cell.order, anchors=SHARES[cell.anchors])
-        yield from TwinBuilder(builder, twin, seed, cell.domain).cell_steps(cell, depth)
+    yield from _cells(builder, seed, CELLS)
 
 
 def text_cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measurement]:
@@ -50,14 +44,27 @@ def text_cell_measurements(builder: StudyBuilder, seed: int) -> Iterator[Measure
     Raises:
         ConfigError: There is no such cell of a real text.
     """
-    cells = {cell.name: cell for cell in TEXT_CELLS}
-    for name in builder.options.arms:
-        check_name("arm", name, cells)
-    depth, language = _depth(builder, seed), builder.languages[0]
+    language = builder.languages[0]
     files: Inputs = {f"text.{number}": file for number, file in enumerate(builder.data.text[language])}
     source = Step("twin-source", {"language": language}, files, title=f"words of {language}", heavy=SOURCE_FILES)
-    for cell in (cells[name] for name in builder.options.arms) if builder.options.arms else CONTRAST_CELLS:
-        twin = TwinConfig(code=f"{language}-x-twin", order=cell.order, anchors=SHARES[cell.anchors])
+    yield from _cells(builder, seed, TEXT_CELLS, unless_named=CONTRAST_CELLS, source=source)
+
+
+def _cells(
+    builder: StudyBuilder,
+    seed: int,
+    possible: Sequence[FactorialCell],
+    *,
+    unless_named: Sequence[FactorialCell] | None = None,
+    source: Step | None = None,
+) -> Iterator[Measurement]:
+    """The cells that were asked for as arms, or all, or those that are measured unless cells are named."""
+    cells = {cell.name: cell for cell in possible}
+    for name in builder.options.arms:
+        check_name("arm", name, cells)
+    depth, code = _depth(builder, seed), f"{builder.languages[0]}-x-twin"
+    for cell in [cells[name] for name in builder.options.arms] or unless_named or possible:
+        twin = TwinConfig(code=code, order=cell.order, anchors=SHARES[cell.anchors])
         yield from TwinBuilder(builder, twin, seed, cell.domain, source).cell_steps(cell, depth)
 
 
@@ -151,22 +158,25 @@ def write_text(work: Work) -> list[Number]:
     Settings: ``language``, ``seed``, ``sentences``; ``domain``, ``same`` or ``other`` in the factorial study, or
     ``all``; for the twin ``order`` and ``anchors`` (a share). With an input ``source`` it is half of a real text.
     """
-    if "source" in work.inputs:
-        return _write_half(work)
-    from isoglot.languages.builtin import builtin_provenance
     from isoglot.text.formats.plain import write_documents
+
+    text, provenance = _half(work) if "source" in work.inputs else _builtin_text(work)
+    write_documents(work.folder / TEXT, text, provenance=provenance)
+    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": work.settings["language"]})]
+
+
+def _builtin_text(work: Work) -> tuple[Iterator[list[str]], Provenance]:
+    from isoglot.languages.builtin import builtin_provenance
 
     settings = work.settings
     side, seed, domain = int(settings["language"] != CODES[0]), settings["seed"], settings.get("domain", "same")
     topics = (None, None) if domain == "all" else topic_draws(domain, seed)
     text = pair_documents(_language(work), settings["sentences"], seed=seed, topics=topics)[side]
-    write_documents(work.folder / TEXT, text, provenance=builtin_provenance(TEXT, "en", 2 * seed + side))
-    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
+    return text, builtin_provenance(TEXT, "en", 2 * seed + side)
 
 
-def _write_half(work: Work) -> list[Number]:
-    """Write half of a real text, or the other half as a twin."""
-    from isoglot.text.formats.plain import write_documents
+def _half(work: Work) -> tuple[Iterator[list[str]], Provenance]:
+    """Half of a real text, or the other half as a twin."""
     from isoglot.text.provenance import derived
 
     settings, source = work.settings, work.inputs["source"]
@@ -175,9 +185,7 @@ def _write_half(work: Work) -> list[Number]:
     if is_twin:
         language = _language(work)
         text = ([" ".join(words) for words in language.translate(line.split(" ") for line in lines)] for lines in text)
-    provenance = derived([source / TEXT], {"step": "half of a text", **settings})
-    write_documents(work.folder / TEXT, text, provenance=provenance)
-    return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": settings["language"]})]
+    return text, derived([source / TEXT], {"step": "half of a text", **settings})
 
 
 def retrieve(work: Work) -> list[Number]:

@@ -220,7 +220,8 @@ def analyze_factorial(
 def _whole_blocks(runs: Iterable[tuple[FactorialCell, int]]) -> tuple[list[FactorialCell], list[int], list[int]]:
     """The cells of a study, its blocks, and the blocks that have all of its cells."""
     there = set(runs)
-    cells = [cell for cell in CELLS if any(one == cell for one, _ in there)]
+    trained = {cell for cell, _ in there}
+    cells = [cell for cell in CELLS if cell in trained]
     seeds = sorted({one for _, one in there})
     return cells, seeds, [one for one in seeds if all((cell, one) in there for cell in cells)]
 
