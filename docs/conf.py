@@ -96,12 +96,15 @@ def setup(app: Sphinx) -> None:
 
     def publish(app: Sphinx, error: Exception | None) -> None:
         """Put the page of the published studies beside the site's own."""
-        from isoglot.report.study import studies_page
+        from isoglot.report.several_studies import studies_page
         from isoglot.study.study import Study
 
-        studies = [Study.open(folder) for folder in sorted(Path(app.srcdir).parent.glob("results/wu2020-*"))]
+        found = sorted(Path(app.srcdir).parent.glob("results/*/study.json"))
+        studies = [Study.open(path.parent) for path in found if not path.parent.name.startswith("thumbnail")]
+        studies.sort(key=lambda study: study.about.get("paper") is None)
         if error is None and studies and app.builder.format == "html":
-            studies_page(studies).write(Path(app.outdir) / "results", one_file=True)
+            page = studies_page(studies, title="Both papers on real text", papers=("wu2020", "liu2020"))
+            page.write(Path(app.outdir) / "results", one_file=True)
 
     app.connect("builder-inited", write)
     app.connect("build-finished", publish)

@@ -48,6 +48,7 @@ Curve = TypeVar("Curve", bound="EmergenceCurve | SimilarityCurve")
 _UNFOLDED = 4  # figures of a finding that show without a click
 _ELSEWHERE = ("figure3", "arms", "emergence")  # the page has the same as differences, or chart by chart
 _LONGEST = 26  # letters of a name in a figure
+SCORES, RAN = "All scores", "What ran"
 _NOT_COOLED = "The learning rate of checkpoints on the way is not cooled down; that of the last one is."
 _NAMES = {"ner": "figure5-ner", "parsing": "figure5-parsing", "sentence_p1": "figure6", "cka": "figure7"}
 
@@ -80,7 +81,7 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         _scores(study),
         _ran(study),
     ]
-    young = "Some encoders are too young to compare: see the notes under All scores" if young_arms(study) else ""
+    young = f"Some encoders are too young to compare: see the notes under {SCORES}" if young_arms(study) else ""
     findings = [emergence_finding(curves), verdict_finding(verdicts), young, untested]
     lead = " ".join(f"{finding}." for finding in findings if finding)
     return Page(
@@ -89,26 +90,6 @@ def study_page(study: Study, *, facts: Sequence[str] = ()) -> Page:
         sections=[section for section in sections if section is not None],
         facts=facts,
     )
-
-
-def studies_page(studies: Sequence[Study], *, facts: Sequence[str] = ()) -> Page:
-    """Several studies side by side: each one's sections under its name, and the findings of all first.
-
-    Args:
-        studies: The studies.
-        facts: Lines for its foot.
-    """
-    pages = [(study.out.name, study_page(study)) for study in studies]
-    first = [f"{name}: {page.lead}" for name, page in pages]
-    sections = [Section(title="In short", body=first)]
-    for name, page in pages:
-        opened, *rest = page.sections
-        sections.append(Section(title=f"{name}: {opened.title}", body=opened.body))
-        sections += [Section(title=f"{name}: {one.title}", body=one.body) for one in rest[:-2]]
-        sections.append(
-            Section(title=f"{name}: scores and what ran", body=[Folded(one.title, one.body) for one in rest[-2:]])
-        )
-    return Page(title=f"{len(studies)} studies side by side", lead="", sections=sections, facts=facts)
 
 
 # --- findings ---
@@ -148,6 +129,14 @@ def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
     return (
         said if len(arms) == 1 else f"{said}; {len(differ)} of {len(arms)} arms differ in some task beyond its interval"
     )
+
+
+def budget_finding(losses: Sequence[ArmLoss], base: str, arm: str) -> str:
+    """What an arm loses after each budget, in a sentence without a full stop; differences are named by the budget."""
+    budgets = dict.fromkeys(loss.arm for loss in losses)
+    means = {one: [loss.value for loss in losses if loss.arm == one] for one in budgets}
+    told = [f"{_changes(sum(values) / len(values))} after {one}" for one, values in means.items()]
+    return f"{arm} {', '.join(told)} ({losses[0].pair}, against {base}, mean over tasks)"
 
 
 def paper_finding(table: Table, deltas: Table | None) -> str:
@@ -247,8 +236,14 @@ def _losses(study: Study) -> Section | None:
     return Section(title=loss_finding(losses, baseline), body=[*figures, loss_table(study)])
 
 
-def loss_figure(losses: Sequence[ArmLoss], base: str) -> Figure:
-    """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number."""
+def loss_figure(losses: Sequence[ArmLoss], base: str, arm: str = "") -> Figure:
+    """A panel for each task, a bar for each arm with its interval; a diamond where the paper has a number.
+
+    Args:
+        losses: Differences of a pair of languages.
+        base: Title of the arm that they are to.
+        arm: Title of the arm that all are of, where bars are studies.
+    """
     pair = losses[0].pair
     given = []
     for task in TASKS:
@@ -257,13 +252,14 @@ def loss_figure(losses: Sequence[ArmLoss], base: str) -> Figure:
             low, high = (None, None) if half is None else (loss.value - half, loss.value + half)
             one = Bar(group=label(loss.arm), panel=TASKS[task], value=loss.value, low=low, high=high, paper=loss.paper)
             given.append(one)
+    whose = f"of {arm} " if arm else ""
     return bars(
         given,
-        name=f"differences-{pair}-{base}",
-        title=loss_finding(losses, base),
+        name="-".join(filter(None, ["differences", pair, base, arm])),
+        title=budget_finding(losses, base, arm) if arm else loss_finding(losses, base),
         x="difference, points",
-        caption=f"{pair}: difference to {base} in the languages that were not trained on, with 95 % intervals over "
-        "test items and seeds. Diamonds: what the paper prints, on its languages.",
+        caption=f"{pair}: difference {whose}to {base} in the languages that were not trained on, with 95 % intervals "
+        "over test items and seeds. Diamonds: what the paper prints, on its languages.",
     )
 
 
@@ -346,13 +342,13 @@ def _figures(study: Study) -> Section | None:
 def _scores(study: Study) -> Section | None:
     several = [] if multilingual_parts(study.numbers(), "") else result_tables(study)
     tables = [table for table in [*several, facts_table(study)] if table.rows]
-    return Section(title="All scores", body=[about_study(study) + ".", *tables]) if tables else None
+    return Section(title=SCORES, body=[about_study(study) + ".", *tables]) if tables else None
 
 
 def _ran(study: Study) -> Section:
     files, left = file_table(study), study.left_out
     return Section(
-        title="What ran",
+        title=RAN,
         body=[
             run_table(study),
             Folded(f"{_count(len(left), 'part')} left out", [_listed(left)]) if left else None,

@@ -9,7 +9,8 @@ from isoglot.core.run import record_outputs
 from isoglot.report.page import PAGE
 from isoglot.report.rendering import SPECS, Style, render_folder
 from isoglot.report.results import Rendering
-from isoglot.report.study import studies_page, study_page, write_figures
+from isoglot.report.several_studies import studies_page
+from isoglot.report.study import study_page, write_figures
 from isoglot.study.claims import verdict_table
 from isoglot.study.study import Study
 from isoglot.study.tables.results import (

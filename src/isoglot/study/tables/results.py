@@ -190,13 +190,20 @@ def _delta(numbers: Numbers, base: Numbers, measure: str) -> float | None:
 # --- claims ---
 
 
-def about_study(study: Study) -> str:
-    """Budget and data, shown with every verdict."""
+def budget_words(study: Study) -> str:
+    """Tokens that an encoder was trained on, as ``500 million tokens``; empty where nothing was trained."""
     tokens = {int(number.value) for number in study.numbers().select("training_tokens") if number.value}
     factor, unit = token_unit(max(tokens, default=0))
     ends = sorted({min(tokens), max(tokens)}) if tokens else []
-    budget = f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit} tokens an arm"
-    if not ends:
+    return f"{' to '.join(f'{count / factor:.3g}' for count in ends)} {unit} tokens" if ends else ""
+
+
+def about_study(study: Study) -> str:
+    """Budget and data, shown with every verdict."""
+    budget = budget_words(study)
+    if budget:
+        budget = f"{budget} an arm"
+    else:
         released = {Path(step.files["encoder"].path).name for step in study.steps.values() if "encoder" in step.files}
         budget = ", ".join(sorted(released)) or "nothing was trained"
     pairs = ", ".join(study.about.get("pairs", []))

@@ -1,0 +1,115 @@
+"""The page of several studies: all claims at a glance, arms by budget, then each study."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoglot.report.several_studies import overview_finding, studies_page
+from isoglot.study.tables.results import study_verdicts
+from isoglot.study.tables.several_studies import arms_by_budget, studies_table, verdicts_overview
+from tests.study.made_up_study import MadeUpStudy, numbers_of_table1
+from tests.study.test_factorial import made_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from isoglot.study.study import Study
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> MadeUpStudy:
+    return MadeUpStudy(tmp_path / "small", numbers_of_table1(), tokens=16_000_000)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> MadeUpStudy:
+    """No anchors and Sep Emb are as good as Default after more tokens."""
+    found = [
+        replace(one, value=60.0, draws=tuple(draw + 60.0 - one.value for draw in one.draws))
+        if one.measure in ("nli", "ner", "parsing")
+        else replace(one, value=64e6)
+        if one.measure == "training_tokens"
+        else one
+        for one in numbers_of_table1()
+    ]
+    return MadeUpStudy(tmp_path / "large", found, tokens=64_000_000)
+
+
+@pytest.fixture
+def factorial(tmp_path: Path) -> MadeUpStudy:
+    return MadeUpStudy(tmp_path / "factorial", made_up(0.1), recipe="factorial", paper=None)
+
+
+def test_every_claim_has_a_row_and_every_study_of_a_paper_a_column(small: Study, large: Study) -> None:
+    verdicts = {one.out.name: study_verdicts(one) for one in (small, large)}
+    some = verdicts_overview(verdicts)
+    assert some is not None
+    assert [row["claim"] for row in some.dicts()] == ["W2", "W3"]
+    assert {column.name for column in some.columns} == {"paper", "claim", "sentence", "small", "large"}
+    for row in some.dicts():
+        for name, found in verdicts.items():
+            assert row[name] == next(one.in_words for one in found if one.claim == row["claim"])
+    whole = verdicts_overview(verdicts, ["wu2020", "liu2020"])
+    assert whole is not None
+    assert len(whole.rows) == 26
+    assert {row["small"] for row in whole.dicts() if row["claim"] not in ("W2", "W3")} == {"not run"}
+    assert verdicts_overview({}) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "finding"),
+    [
+        (["holds (this model only)", "not run"], "W2 holds"),
+        (["holds (this model only)", "holds"], "W2 holds"),
+        (["does not hold", "holds"], "W2 depends on the study"),
+        (["undecided: at floor", "not run"], "W2 is undecided"),
+        (["undecided: at floor", "undecided"], "W2 is undecided"),
+        (["not run", "not run"], "1 of 2 claims has not been run"),
+    ],
+)
+def test_the_finding_names_the_claims_by_what_all_studies_say(
+    small: Study, large: Study, told: list[str], finding: str
+) -> None:
+    overview = verdicts_overview({one.out.name: study_verdicts(one) for one in (small, large)})
+    assert overview is not None
+    start = overview.rows[0][:3]
+    other = (*overview.rows[1][:3], "does not hold", "does not hold")
+    assert finding in overview_finding(replace(overview, rows=((*start, *told), other)))
+
+
+def test_an_arm_of_two_budgets_stands_by_budget_the_smallest_first(small: Study, large: Study) -> None:
+    found = dict(arms_by_budget([large, small]))
+    assert set(found) == {"No anchors", "Sep Emb"}
+    losses = found["No anchors"]
+    assert list(dict.fromkeys(one.arm for one in losses)) == ["16 million tokens", "64 million tokens"]
+    assert [round(one.value, 6) for one in losses] == [-3.0, -3.0, -3.0, 0.0, 0.0, 0.0]
+    assert arms_by_budget([small, small]) == []  # one budget
+
+
+def test_what_ran_is_told_by_study(small: Study, large: Study, factorial: Study) -> None:
+    rows = studies_table({one.out.name: one for one in (small, large, factorial)}).dicts()
+    assert [row["study"] for row in rows] == ["small", "large", "factorial"]
+    assert [row["tokens"] for row in rows] == ["16 million tokens", "64 million tokens", ""]
+    assert [row["encoders"] for row in rows] == [3, 3, 0]
+
+
+def test_studies_stand_side_by_side(small: Study, large: Study, factorial: Study, seen: Callable[..., None]) -> None:
+    page = studies_page([small, large, factorial], papers=["wu2020"])
+    assert page.title == "3 studies side by side"
+    titles = [section.title for section in page.sections]
+    assert titles[0] == "In short"
+    assert titles[1] == "17 of 17 claims have not been run"  # the studies are made up without floors
+    assert titles[2].startswith("No anchors loses 3.0 points after 16 million tokens, loses nothing after 64 million")
+    assert "small: scores and what ran" in titles
+    assert any(title.startswith("factorial: Anchors help") for title in titles)
+    assert not any("factorial: scores" in title for title in titles)
+    seen(page)
+
+
+def test_studies_of_the_same_name_stay_apart(tmp_path: Path, small: Study) -> None:
+    page = studies_page([small, MadeUpStudy(tmp_path / "other" / "small", numbers_of_table1(), tokens=1)])
+    assert any(section.title.startswith("small (2): ") for section in page.sections)
