@@ -25,6 +25,8 @@ from isoglot.study.recipe import load_scale, load_study, scale_names, study_name
 from isoglot.study.steps import KINDS
 from isoglot.study.study import Study, merge_studies
 from isoglot.study.tables.results import facts_table, result_table, study_expected, study_verdicts
+from isoglot.text.cleaning.processing import Segmentation
+from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.errors import raises
 
 TINY = ("tokens=2000", "moments=1", "builtin_sentences=600", "settings.model.layers=2", "pairs=20")
@@ -102,6 +104,34 @@ def test_a_study_measures_every_arm(study: Study) -> None:
         assert all(0 <= number.value <= 1 for number in probed)
         assert len(numbers.select("perplexity", arm=arm)) == 2
     assert numbers.select("sentence_p1", arm="default", layer=0).one.draws
+
+
+@pytest.mark.parametrize(("recipe", "arms"), [("table1", ("default", "no-anchors")), ("figure7", ())])
+def test_text_is_segmented_once_and_read_as_if_it_had_been_segmented_at_every_reading(
+    recipe: str, arms: tuple[str, ...], tmp_path: Path
+) -> None:
+    methods: dict[str, Segmentation] = {"en": "unicode", "de": "unicode"}
+    options = replace(OPTIONS, arms=arms, pairs=("en-de",), segmentation=methods)
+    built = build_study(recipe, StudyData(), options)
+    study = Study.create(tmp_path, built)
+    study.measurements = [one for one in built.measurements if one.step.kind == "shards"]
+    assert not run_local(study, RunOptions(keep="all")).failed
+    assert len([step for step in built.steps if step.kind == "segmented-text"]) == len(methods)
+    for step in (one for one in built.steps if one.kind == "vocabulary" and study.store.is_whole(one.key)):
+        written = {name.partition(".")[2]: text.steps["text"] for name, text in step.steps.items()}
+        assert all(text.kind == "builtin-text" for text in written.values())
+        whole = train_vocabulary(
+            {code: [study.store.folder(text.key) / "text.txt"] for code, text in written.items()},
+            mode=step.settings["mode"],
+            size=step.settings["size"],
+            segmentation=dict.fromkeys(written, "unicode"),
+            sentences=step.settings["sentences"],
+        )
+        ours = Vocabulary.load(study.store.folder(step.key) / "vocabulary")
+        assert ours.hash == whole.hash
+        line = "It's a state-of-the-art house, isn't it?"
+        for code in written:
+            assert ours.encode(line, code) == whole.encode(line, code)
 
 
 def test_the_encoder_of_an_arm_is_its_best_moment(study: Study) -> None:

@@ -379,6 +379,22 @@ class StudyBuilder:
         title = f"{text.title}, {sentences:,} sentences"
         return Step("first-sentences", settings, {"text": text}, title=title, heavy=("text.txt",))
 
+    def _method(self, language: str) -> str | None:
+        """How text of a language is segmented; that of its second name (en-x-two) as its own."""
+        methods = self.options.segmentation
+        return methods.get(
+            language, next((how for code, how in methods.items() if language == second_name(code)), None)
+        )
+
+    def _segmented(self, text: Step, language: str) -> Step:
+        """A text segmented into words: once, for all vocabularies and their shards."""
+        method = self._method(language)
+        if method is None:
+            return text
+        settings = {"language": text.settings["language"], "method": method}
+        title = f"{text.title}, segmented by {method}"
+        return Step("segmented-text", settings, {"text": text}, title=title, heavy=("text.txt",))
+
     def vocabulary(self, arm: ArmConfig) -> Step:
         """The vocabulary of an arm; a joint one is as large as one for each language together."""
         texts = self._texts(arm)
@@ -387,28 +403,28 @@ class StudyBuilder:
             "mode": mode,
             "size": self.scale.vocabulary_size * (len(texts) if mode == "joint" else 1),
             "sentences": self.scale.vocabulary_sentences,
-            "segmentation": {code: how for code, how in self.options.segmentation.items() if code in texts} or None,
+            "segmentation": {code: method for code in texts if (method := self._method(code))} or None,
         }
-        inputs = {f"text.{code}": text for code, text in texts.items()}
+        inputs = {f"text.{code}": self._segmented(text, code) for code, text in texts.items()}
         return Step("vocabulary", settings, inputs, title=f"vocabulary {'-'.join(texts)}, {mode}")
 
     def shards(self, arm: ArmConfig) -> dict[str, Step]:
         """The encoded text of each language."""
-        vocabulary = self.vocabulary(arm)
-        return {
-            code: Step(
-                "shards",
-                {
-                    "language": code,
-                    "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
-                    "dev_share": self._dev_share(arm.sentences),
-                },
-                {"text": self._cut(text, code, arm.sentences), "vocabulary": vocabulary},
-                title=f"shards {code} for {vocabulary.title}",
-                heavy=(SHARDS,),
-            )
-            for code, text in self._texts(arm).items()
-        }
+        vocabulary, found = self.vocabulary(arm), {}
+        for code, whole in self._texts(arm).items():
+            text = self._cut(whole, code, arm.sentences)
+            segmented = self._segmented(text, code)
+            settings = {
+                "language": code,
+                "domain": "other" if arm.text == "other" and code == self.languages[1] else "main",
+                "dev_share": self._dev_share(arm.sentences),
+            }
+            inputs: Inputs = {"text": segmented, "vocabulary": vocabulary}
+            if segmented is not text:
+                inputs["as-written"] = text
+            title = f"shards {code} for {vocabulary.title}"
+            found[code] = Step("shards", settings, inputs, title=title, heavy=(SHARDS,))
+        return found
 
     def _dev_share(self, sentences: int | None) -> float:
         """Share of documents held out for perplexity; larger for little text, of which it might be none."""

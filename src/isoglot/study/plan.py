@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _TIMED_STEPS = 3
 _UNTRAINED = 2.0  # seconds that a step with an untrained encoder takes
+_BLANKS = 1.1  # segmented text to text as written
 _SENTENCE = 120  # bytes of an average sentence
 _BUILTIN_SENTENCE = 45
 _COMPRESSION = 4  # compression ratio of a text
@@ -348,7 +349,7 @@ def _megabytes(step: Step, factor: float) -> float:
         return int(step.settings["size"]) * 100 / 1e6
     if step.kind == "shards":
         return _text_megabytes(step.steps["text"]) / 2  # a token is two bytes, and four of text
-    if step.kind in ("cut-text", "builtin-text", "first-sentences", "twin-source", "twin-text"):
+    if step.kind in ("cut-text", "builtin-text", "first-sentences", "segmented-text", "twin-source", "twin-text"):
         return _text_megabytes(step)
     return KINDS[step.kind].megabytes * factor
 
@@ -361,6 +362,8 @@ def _text_megabytes(step: Step) -> float:
         files = [Path(file.path) for name, file in step.files.items() if name.startswith("text.")]
         size = sum(path.stat().st_size * (_COMPRESSION if path.suffix in COMPRESSED else 1) for path in files)
         return min(size, int(step.settings.get("bytes") or size)) / 1e6
+    if step.kind == "segmented-text":
+        return _text_megabytes(step.steps["text"]) * _BLANKS
     if step.kind == "first-sentences":
         return min(_text_megabytes(step.steps["text"]), int(step.settings["sentences"]) * _SENTENCE / 1e6)
     return int(step.settings.get("sentences", 0)) * _BUILTIN_SENTENCE / 1e6

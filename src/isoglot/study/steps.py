@@ -61,6 +61,7 @@ KINDS = {
     "cut-text": Kind(1, "isoglot.study.kinds.text:cut_text", seconds=20, on_cpu=True),
     "builtin-text": Kind(1, "isoglot.study.kinds.text:builtin_text", seconds=5, on_cpu=True),
     "first-sentences": Kind(1, "isoglot.study.kinds.text:first_sentences", seconds=20, on_cpu=True),
+    "segmented-text": Kind(1, "isoglot.study.kinds.text:segment", seconds=60, on_cpu=True),
     "builtin-dictionary": Kind(1, "isoglot.study.kinds.text:builtin_dictionary", seconds=1, on_cpu=True),
     "vocabulary": Kind(1, "isoglot.study.kinds.text:train", seconds=60, on_cpu=True),
     "shards": Kind(1, "isoglot.study.kinds.text:encode", seconds=60, on_cpu=True),

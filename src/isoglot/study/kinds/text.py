@@ -156,6 +156,22 @@ def first_sentences(work: Work) -> list[Number]:
     return [Number("text_bytes", (work.folder / TEXT).stat().st_size, {"language": language})]
 
 
+def segment(work: Work) -> list[Number]:
+    """Segment a text into words, so that vocabularies and shards need not do it again.
+
+    Settings: ``language``, ``method``; input ``text``.
+    """
+    from isoglot.text.cleaning.segmentation import LineSegmenter
+    from isoglot.text.stream import rewrite
+    from isoglot.vocab.shard_build import workers_for
+
+    language, source = work.settings["language"], work.inputs["text"] / TEXT
+    segmenter = LineSegmenter(language, work.settings["method"])
+    workers = workers_for([source])
+    report = rewrite([source], work.folder / TEXT, segmenter, workers=workers, progress=work.progress)
+    return [Number("text_words", report.words, {"language": language})]
+
+
 def first_lines(path: Path, count: int | None) -> list[str]:
     """The first lines of a text that are not blank; all of them if ``count`` is None."""
     from itertools import islice
@@ -194,7 +210,7 @@ def encode(work: Work) -> list[Number]:
     """Encode the text of a language into shards.
 
     Settings: ``language``, ``domain``, ``window``, ``sentences`` (the first N), ``dev_share``, ``seed``; inputs
-    ``text`` and ``vocabulary``.
+    ``text`` and ``vocabulary``, and of segmented text ``as-written``, the same before.
     """
     import shutil
 
@@ -219,7 +235,8 @@ def encode(work: Work) -> list[Number]:
         progress=work.progress,
     )
     tokens, read = shards.index["counts"]["train"]["tokens"], int((shards.counts() > 0).sum())
-    fertility = _fertility(text, vocabulary, settings["language"])
+    written = work.inputs.get("as-written", work.inputs["text"]) / TEXT
+    fertility = _fertility(written, vocabulary, settings["language"])
     shutil.move(work.scratch / SHARDS, work.folder / SHARDS)
     at = {"language": settings["language"]}
     found = {"text_tokens": tokens, "ids_read": read, "fertility": fertility}
