@@ -93,6 +93,19 @@ def test_word2vec_reads_as_many_tokens_whatever_the_size() -> None:
     assert epochs == [6, 3]
 
 
+def test_threads_of_static_vectors_are_no_part_of_what_they_are(tmp_path: Path) -> None:
+    one, several = (planned("liu2020-size", scale_settings=(*TINY, *more)) for more in ((), ("static_workers=3",)))
+    assert [step.key for step in one.steps] == [step.key for step in several.steps]
+    static = {step.settings["method"]: step for step in several.steps if step.kind == "static"}
+    assert static["word2vec"].execution == {"workers": 3}
+    assert static["glove"].execution == {}  # the same with any number
+    study = Study.create(tmp_path, several)
+    study.measurements = [one for one in several.measurements if one.step.key == static["word2vec"].key]
+    for step in study.needed():
+        study.store.run(step, device="cpu", progress=SILENT, cache={})
+    assert study.numbers().select("training_tokens").mean > 0
+
+
 def test_sizes_that_the_text_does_not_have_are_left_out(tmp_path: Path) -> None:
     built = planned("liu2020-size", scale_settings=(*TINY, "sizes=[100,5000]"))
     assert any("5,000 sentences" in reason for reason in built.left_out)

@@ -432,6 +432,11 @@ class StudyBuilder:
             return self.scale.dev_share
         return max(self.scale.dev_share, min(0.2, 300 / sentences))
 
+    def static_execution(self, method: str) -> dict[str, int]:
+        """How a step trains static vectors; GloVe's are the same with any number of threads, and it takes all."""
+        several = self.scale.static_workers > 1 and method != "glove"
+        return {"workers": self.scale.static_workers} if several else {}
+
     # --- encoders ---
 
     def config(self, arm: ArmConfig, seed: int, *, trained: bool = True) -> PretrainConfig:

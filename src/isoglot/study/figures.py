@@ -57,7 +57,8 @@ def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
     changed = config.model_dump(mode="json", exclude_defaults=True)
     settings = {"language": language, "config": changed, "words": MOST_WORDS}
     title = f"fastText {language}, seed {seed}"
-    return Step("fasttext", settings, {"text": builder.text(language)}, title=title, heavy=(FASTTEXT,))
+    inputs, execution = {"text": builder.text(language)}, builder.static_execution("fasttext")
+    return Step("fasttext", settings, inputs, execution, title=title, heavy=(FASTTEXT,))
 
 
 def _dictionaries(builder: StudyBuilder, figure: str) -> Inputs | None:

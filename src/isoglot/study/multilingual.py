@@ -191,7 +191,7 @@ class MultilingualBuilder(StudyBuilder):
         inputs |= {f"shards.{code}": one for code, one in self.shards(sized).items()}
         settings = {"method": method, "config": config.model_dump(mode="json", exclude_defaults=True)}
         title = f"{method} {self.pair}, {size:,} sentences, seed {seed}"
-        return Step("static", settings, inputs, title=title, heavy=(ENCODER,))
+        return Step("static", settings, inputs, self.static_execution(method), title=title, heavy=(ENCODER,))
 
     def nli(self, system: System, seed: int) -> Step | None:
         """NLI learned in the first language; on static vectors, only a head is trained."""

@@ -54,6 +54,7 @@ def train_static(work: Work) -> list[Number]:
         {code: Shards.open(path / SHARDS, check="sizes") for code, path in work.named("shards")},
         Vocabulary.load(work.inputs["vocabulary"] / VOCABULARY),
         run,
+        workers=_workers(work),
         resume=(run / IDENTITY).exists(),
         progress=work.progress,
         say=work.say,
@@ -65,6 +66,15 @@ def train_static(work: Work) -> list[Number]:
     passes = 1 if work.settings["method"] == "glove" else config.epochs  # GloVe counts once, and learns from the counts
     tokens = passes * sum(done.facts["tokens"].values())
     return [Number("training_tokens", tokens), Number("known_subwords", done.facts["known"])]
+
+
+def _workers(work: Work) -> int:
+    """Threads of static vectors: one, so that all runs give the same numbers, unless told or where any number does."""
+    import torch
+
+    if work.settings.get("method") == "glove":
+        return torch.get_num_threads()
+    return int(work.execution.get("workers", 1))
 
 
 def word_vectors(work: Work) -> list[Number]:
@@ -232,7 +242,8 @@ def train_fasttext(work: Work) -> list[Number]:
     settings = work.settings
     config = build_config(FastTextConfig, values=dict(settings["config"]))
     sentences = ([word.lower() for word in words] for words in _sentences(work, settings["language"], "text", None))
-    vectors = train_on_words(sentences, config, most=settings["words"], progress=work.progress)
+    most, workers = settings["words"], _workers(work)
+    vectors = train_on_words(sentences, config, most=most, workers=workers, progress=work.progress)
     save_arrays(work.folder / FASTTEXT, _KIND, {"words": vectors.words}, {"vectors": vectors.matrix_ND})
     return [Number("fasttext_words", len(vectors), {"language": settings["language"]})]
 
