@@ -60,6 +60,12 @@ def test_every_recipe_can_be_planned_on_built_in_languages(name: str) -> None:
         assert all(keys.index(one.key) < keys.index(step.key) for one in step.steps.values())
 
 
+def test_an_arm_is_called_as_in_table_1_where_figures_call_it_otherwise(tmp_path: Path) -> None:
+    for recipe, title in (("wu2020", "Default"), ("figure7", "Bilingual")):
+        study = Study.create(tmp_path / recipe, build_study(recipe, StudyData(), StudyOptions(scale="nano")))
+        assert study.about["arms"]["default"] == title
+
+
 def test_a_changed_setting_changes_just_what_depends_on_it() -> None:
     before = build_study("table1", StudyData(), StudyOptions(scale="nano"))
     after = build_study(

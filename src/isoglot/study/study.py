@@ -376,7 +376,11 @@ def _words(value: object) -> str:
 
 
 def _about(built: BuiltStudy) -> dict[str, Any]:
-    """Description of the study: recipe, scale, pairs, seeds."""
+    """Description of the study: recipe, scale, pairs, seeds; an arm has the title of the first recipe that names it."""
+    titles: dict[str, str] = {}
+    for recipe in built.recipes:
+        for name, arm in recipe.arms.items():
+            titles.setdefault(name, arm.title or name)
     return {
         "recipe": built.names[0],
         "title": built.recipes[0].title,
@@ -390,7 +394,7 @@ def _about(built: BuiltStudy) -> dict[str, Any]:
         "threads": built.scale.threads,
         "pairs": list(built.pairs),
         "seeds": built.seeds,
-        "arms": {name: arm.title or name for recipe in built.recipes for name, arm in recipe.arms.items()},
+        "arms": titles,
         "baseline": built.recipes[0].baseline,
     }
 
