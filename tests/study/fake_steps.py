@@ -39,7 +39,7 @@ def compute(work: Work) -> Sequence[Number]:
     do, seconds = work.settings.get("do", ""), work.settings.get("seconds", 0.0)
     log = Path(work.settings["log"])
     with log.open("a") as out:
-        out.write(json.dumps({"name": work.settings["name"], "pid": os.getpid()}) + "\n")
+        out.write(json.dumps({"name": work.settings["name"], "pid": os.getpid(), "at": time.time()}) + "\n")
     first = not (work.scratch / "attempt").exists()
     (work.scratch / "attempt").touch()
     if do == "fail":
@@ -96,14 +96,15 @@ class Plan:
         self.log = folder / "attempts.log"
         self.steps: dict[str, Step] = {}
 
-    def add(self, name: str, *inputs: str, kind: str = "fake", **settings: Any) -> Step:
-        """Add a step that reads others."""
+    def add(self, name: str, *inputs: str, kind: str = "fake", tokens: int = 0, **settings: Any) -> Step:
+        """Add a step that reads others; one with tokens trains."""
         self.steps[name] = Step(
             kind,
             {"name": name, "log": str(self.log), **settings},
             {one: self.steps[one] for one in inputs},
             title=name,
             heavy=("heavy",),
+            tokens=tokens,
         )
         return self.steps[name]
 
@@ -123,6 +124,10 @@ class Plan:
     def processes(self) -> list[int]:
         """The process of each attempt."""
         return [json.loads(line)["pid"] for line in self._lines()]
+
+    def began(self) -> dict[str, float]:
+        """When each step was begun, the last time."""
+        return {one["name"]: one["at"] for one in map(json.loads, self._lines())}
 
     def _lines(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []

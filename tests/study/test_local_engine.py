@@ -108,6 +108,27 @@ def test_workers_start_before_there_is_a_step_for_them(plan: Plan) -> None:
     engine.wait()
 
 
+def test_one_encoder_is_trained_at_a_time_while_others_measure_the_last_one(plan: Plan) -> None:
+    for arm in ("a", "b", "c"):
+        plan.add(arm, tokens=1, seconds=0.6)
+        for task in ("x", "y"):
+            plan.add(f"{arm}-{task}", arm, seconds=0.6)
+    result = run_local(plan.study(), RunOptions(device="cpu", workers=3, trainings=1))
+    assert len(result.done) == 9
+    began = plan.began()
+    for here, after in (("a", "b"), ("b", "c")):
+        assert began[after] - began[here] >= 0.6  # one after another
+        assert began[f"{here}-x"] < began[after] + 0.5  # and measured beside the next
+
+
+def test_without_a_limit_as_many_are_trained_as_there_are_workers(plan: Plan) -> None:
+    for arm in ("a", "b"):
+        plan.add(arm, tokens=1, seconds=1.5)
+    assert len(run_local(plan.study(), RunOptions(device="cpu", workers=2)).done) == 2
+    began = plan.began()
+    assert abs(began["a"] - began["b"]) < 1.5
+
+
 def test_workers_end_with_the_engine_however_that_ends(plan: Plan) -> None:
     plan.add("long", seconds=60)
     study = plan.study()
@@ -262,6 +283,7 @@ def test_the_heart_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ("local", RunOptions(cluster=ClusterOptions(partition="gpu")), ("config.conflicting-options", "--partition")),
         ("slurm", RunOptions(workers=3), ("config.conflicting-options", "--workers")),
+        ("slurm", RunOptions(trainings=1), ("config.conflicting-options", "--trainings")),
         ("ray", RunOptions(cluster=ClusterOptions(wait=True)), ("config.conflicting-options", "--wait")),
     ],
 )

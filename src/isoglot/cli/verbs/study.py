@@ -161,6 +161,7 @@ def run(
     size: StudySize,
     engine: Annotated[Literal["local", "slurm", "ray"], option(text="What runs the steps.", section=RUN)] = "local",
     workers: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
+    trainings: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
     how: StepRun,
     cluster: Cluster,
     output: Output,
@@ -171,13 +172,14 @@ def run(
 
     Options:
         workers: Processes; default: one per GPU.
+        trainings: Encoders that are trained at a time on a GPU, while other workers measure; default: any number.
     """
     from isoglot.report.terminal.study_results import finished_result
     from isoglot.study.engines import ClusterOptions, check_engine, run_study
     from isoglot.study.study import Study
 
     of_cluster = ClusterOptions(**asdict(cluster) | {"sbatch": tuple(cluster.sbatch or ())})
-    options = how.options(workers=workers, cluster=of_cluster)
+    options = how.options(workers=workers, trainings=trainings, cluster=of_cluster)
     check_engine(engine, options)
     study = Study.create(out, size.build(recipe, given))
     for reason in study.left_out:

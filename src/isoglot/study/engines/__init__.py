@@ -56,6 +56,8 @@ class RunOptions:
     Attributes:
         device: ``auto``, ``cpu``, ``cuda`` …; auto uses every GPU.
         workers: Worker processes; None: one per GPU, or per group of ``gpus``, or one on a CPU.
+        trainings: Encoders that are trained at a time on a GPU, or on the CPU; training goes first, and the other
+            workers measure what is trained. None: steps in order, as many trainings as there are workers.
         gpus: GPUs of a training step, with a ``torchrun`` process each (on a CPU: number of processes). Other steps use
             one.
         attempts: The most attempts at a step.
@@ -66,6 +68,7 @@ class RunOptions:
 
     device: str = "auto"
     workers: int | None = None
+    trainings: int | None = None
     gpus: int = 1
     attempts: int = 2
     keep: Keep = "all"
@@ -166,6 +169,7 @@ def check_engine(engine: EngineName, options: RunOptions) -> None:
     cluster = options.cluster
     theirs = {
         "--workers": (options.workers is not None, ("local",)),
+        "--trainings": (options.trainings is not None, ("local",)),
         "--stop-after": (options.stop_after is not None, ("local", "ray")),
         "--partition": (cluster.partition is not None, ("slurm",)),
         "--time": (cluster.time is not None, ("slurm",)),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _WAIT = 1.0
 _PATIENCE = 30.0  # seconds that a resumable step has to write a checkpoint when the run stops
 _VISIBLE = 60.0  # seconds after which a shared disk shows what another node wrote
+_GPU = "CUDA_VISIBLE_DEVICES"
 _BESIDE_GPU = 4
 """Most CPU threads of a worker on a GPU: its matrices on the CPU are small, and threads that wait for one another on
 busy cores made a step of seconds take minutes."""
@@ -227,24 +228,42 @@ class _Engine(StepQueue):
         """Workers at steps that can be resumed."""
         return [one for one in self.workers.values() if one.key and self.study.steps[one.key].kind in RESUMABLE]
 
-    def _ready(self, device: str) -> Step | None:
-        """The first step in order whose inputs are there; for a CPU worker beside GPUs, one that needs no GPU."""
+    def _ready(self, number: int) -> Step | None:
+        """The next step of a worker: the first in order whose inputs are there.
+
+        For a CPU worker beside GPUs it is one that needs no GPU. With a limit of trainings it is a training if there
+        may be one more.
+        """
+        device = self.places[number][0]
         beside = device == "cpu" and any(other != "cpu" for other, _ in self.places)
         taken = {worker.key for worker in self.workers.values()}
         now = time.monotonic()
-        for key, step in self.waiting.items():
-            if key in taken or self.retry_at.get(key, 0) > now or (beside and not step.on_cpu):
-                continue
-            if self.is_ready(step):
-                return step
-        return None
+        ready = (
+            step
+            for key, step in self.waiting.items()
+            if key not in taken
+            and self.retry_at.get(key, 0) <= now
+            and (step.on_cpu or not beside)
+            and self.is_ready(step)
+        )
+        if self.options.trainings is None:
+            return next(ready, None)
+        found = list(ready)
+        trains = any(step.tokens for step in found) and self._trainings_beside(number) < self.options.trainings
+        return next((step for step in found if bool(step.tokens) == trains), None)
+
+    def _trainings_beside(self, number: int) -> int:
+        """Encoders that are being trained on the GPU of a worker."""
+        gpu = self.places[number][1].get(_GPU)
+        keys = [one.key for at, one in self.workers.items() if one.key and self.places[at][1].get(_GPU) == gpu]
+        return sum(self.study.steps[key].tokens > 0 for key in keys)
 
     def _assign(self) -> None:
         for number, (device, environment) in enumerate(self.places):
             worker = self.workers.get(number)
             if worker is not None and (worker.key is not None or not worker.ready):
                 continue
-            step = self._ready(device)
+            step = self._ready(number)
             if worker is None and (step is not None or self._starts_early(number)):
                 worker = self.workers[number] = _Worker(self.study, number, device, environment)
                 self.selector.register(worker.output, selectors.EVENT_READ, worker)
@@ -322,7 +341,7 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
     if options.device != "cpu" and choose_device(options.device).type == "cuda":
         import torch
 
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        visible = os.environ.get(_GPU)
         names = visible.split(",") if visible else [str(number) for number in range(torch.cuda.device_count())]
         if options.gpus > len(names):
             problem = f"--gpus asks for {options.gpus} GPUs a training step, but there are {len(names)}"
@@ -335,8 +354,8 @@ def _places(options: RunOptions, threads: int | None) -> list[tuple[str, dict[st
         count = options.workers or len(groups)
         share = max(1, (os.cpu_count() or 1) // (count + 1))
         few = _threads(min(_BESIDE_GPU, share) if threads is None else threads, count)
-        places = [("cuda", {"CUDA_VISIBLE_DEVICES": groups[number % len(groups)], **few}) for number in range(count)]
-        return [*places, ("cpu", {"CUDA_VISIBLE_DEVICES": "", **_threads(threads, count + 1)})]
+        places = [("cuda", {_GPU: groups[number % len(groups)], **few}) for number in range(count)]
+        return [*places, ("cpu", {_GPU: "", **_threads(threads, count + 1)})]
     count = options.workers or 1
     return [(options.device, _threads(threads, count))] * count
 
