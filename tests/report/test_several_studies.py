@@ -82,12 +82,14 @@ def test_the_finding_names_the_claims_by_what_all_studies_say(
 
 
 def test_an_arm_of_two_budgets_stands_by_budget_the_smallest_first(small: Study, large: Study) -> None:
-    found = dict(arms_by_budget([large, small]))
+    found = dict(arms_by_budget({"large": large, "small": small}))
     assert set(found) == {"No anchors", "Sep Emb"}
     losses = found["No anchors"]
     assert list(dict.fromkeys(one.arm for one in losses)) == ["16 million tokens", "64 million tokens"]
     assert [round(one.value, 6) for one in losses] == [-3.0, -3.0, -3.0, 0.0, 0.0, 0.0]
-    assert arms_by_budget([small, small]) == []  # one budget
+    assert arms_by_budget({"small": small}) == []
+    same = dict(arms_by_budget({"one": small, "other": small}))["Sep Emb"]
+    assert list(dict.fromkeys(loss.arm for loss in same)) == ["one", "other"]
 
 
 def test_what_ran_is_told_by_study(small: Study, large: Study, factorial: Study) -> None:
@@ -103,7 +105,9 @@ def test_studies_stand_side_by_side(small: Study, large: Study, factorial: Study
     titles = [section.title for section in page.sections]
     assert titles[0] == "In short"
     assert titles[1] == "17 of 17 claims have not been run"  # the studies are made up without floors
-    assert titles[2].startswith("No anchors loses 3.0 points after 16 million tokens, loses nothing after 64 million")
+    assert titles[2].startswith(
+        "No anchors loses 3.0 points (16 million tokens), loses nothing (64 million tokens) against"
+    )
     assert "small: scores and what ran" in titles
     assert any(title.startswith("factorial: Anchors help") for title in titles)
     assert not any("factorial: scores" in title for title in titles)

@@ -35,7 +35,7 @@ def studies_page(
     sections = [Section(title="In short", body=[*first, studies_table(named)])]
     if overview is not None:
         sections.append(Section(title=overview_finding(overview), body=[Filtered(overview, "does not hold")]))
-    for arm, losses in arms_by_budget(studies):
+    for arm, losses in arms_by_budget(named):
         figure = loss_figure(losses, BASE, arm)
         sections.append(Section(title=figure.title, body=[figure]))
     for name, page in pages.items():

@@ -132,11 +132,11 @@ def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
 
 
 def budget_finding(losses: Sequence[ArmLoss], base: str, arm: str) -> str:
-    """What an arm loses after each budget, in a sentence without a full stop; differences are named by the budget."""
-    budgets = dict.fromkeys(loss.arm for loss in losses)
-    means = {one: [loss.value for loss in losses if loss.arm == one] for one in budgets}
-    told = [f"{_changes(sum(values) / len(values))} after {one}" for one, values in means.items()]
-    return f"{arm} {', '.join(told)} ({losses[0].pair}, against {base}, mean over tasks)"
+    """What an arm loses in each study, in a sentence without a full stop; differences are named by the study."""
+    studies = dict.fromkeys(loss.arm for loss in losses)
+    means = {one: [loss.value for loss in losses if loss.arm == one] for one in studies}
+    told = [f"{_changes(sum(values) / len(values))} ({one})" for one, values in means.items()]
+    return f"{arm} {', '.join(told)} against {base} in {losses[0].pair}, mean over tasks"
 
 
 def paper_finding(table: Table, deltas: Table | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -81,20 +82,27 @@ def _study(name: str) -> Column:
     return Column(name, title=name)
 
 
-def arms_by_budget(studies: Sequence[Study]) -> list[tuple[str, list[ArmLoss]]]:
-    """Differences of an arm to Default, of the arms that studies of several budgets have, by arm and pair.
+def arms_by_budget(studies: Mapping[str, Study]) -> list[tuple[str, list[ArmLoss]]]:
+    """Differences of an arm to Default, of the arms that several studies of a pair have, by arm and pair.
 
-    The differences have the budget in place of the arm, the smallest first.
+    The differences have the budget of the study in place of the arm, the smallest first; its name where two have the
+    same budget.
+
+    Args:
+        studies: The studies by name.
     """
-    found: dict[tuple[str, str], dict[int, list[ArmLoss]]] = {}
-    for study in sorted(studies, key=lambda study: study.about.get("tokens", 0)):
+    found: dict[tuple[str, str], dict[str, list[ArmLoss]]] = {}
+    for name, study in sorted(studies.items(), key=lambda one: one[1].about.get("tokens", 0)):
         if study.about.get("paper") != "wu2020" or study.about.get("arms", {}).get("default") != BASE:
             continue
         for loss in arm_losses(study, "default"):
-            budgets = found.setdefault((loss.arm, loss.pair), {})
-            budgets.setdefault(study.about.get("tokens", 0), []).append(replace(loss, arm=budget_words(study)))
-    return [
-        (arm, [loss for some in budgets.values() for loss in some])
-        for (arm, _), budgets in found.items()
-        if len(budgets) > 1
-    ]
+            found.setdefault((loss.arm, loss.pair), {}).setdefault(name, []).append(loss)
+    several = []
+    for (arm, _), by_study in found.items():
+        budgets = {name: budget_words(studies[name]) for name in by_study}
+        counts = Counter(budgets.values())
+        labels = {name: one if counts[one] == 1 else name for name, one in budgets.items()}
+        losses = [replace(loss, arm=labels[name]) for name, some in by_study.items() for loss in some]
+        if len(by_study) > 1:
+            several.append((arm, losses))
+    return several
