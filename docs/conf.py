@@ -103,7 +103,9 @@ def setup(app: Sphinx) -> None:
         studies = [Study.open(path.parent) for path in found if not path.parent.name.startswith("thumbnail")]
         studies.sort(key=lambda study: study.about.get("paper") is None)
         if error is None and studies and app.builder.format == "html":
-            page = studies_page(studies, title="Both papers on real text", papers=("wu2020", "liu2020"))
+            page = studies_page(
+                studies, title="Results: both papers, and the factorial study", papers=("wu2020", "liu2020")
+            )
             page.write(Path(app.outdir) / "results", one_file=True)
 
     app.connect("builder-inited", write)

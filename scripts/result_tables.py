@@ -31,6 +31,8 @@ BLOCK = re.compile(r"<!-- (?P<kind>[\w-]+) (?P<study>[\w.-]+) -->\n.*?<!-- end -
 
 def scores(study: Study) -> Table:
     """Scores of every arm, the tested language before the language of training, P@1 with its best layer."""
+    if len(study.about["pairs"]) > 1:
+        raise SystemExit(f"{study.out}: a table for each pair of languages needs a study for each")
     whole, layers = result_table(study), {one.arm: one.layer for one in emergence_curves(study)}
     tasks = dict.fromkeys(column.above for column in whole.columns if column.above)
     shown = [Column("arm")]

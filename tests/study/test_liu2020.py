@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from isoglot.core.artifact import load_arrays
 from isoglot.core.errors import StorageError
 from isoglot.core.progress import SILENT
 from isoglot.report.study import study_page, write_figures
+from isoglot.static.train import train_static
 from isoglot.study.build import BuiltStudy, StudyOptions, build_study
 from isoglot.study.claims import verify
 from isoglot.study.data import StudyData, data_from
@@ -93,17 +95,27 @@ def test_word2vec_reads_as_many_tokens_whatever_the_size() -> None:
     assert epochs == [6, 3]
 
 
-def test_threads_of_static_vectors_are_no_part_of_what_they_are(tmp_path: Path) -> None:
+def test_several_threads_make_other_word2vec_vectors_and_the_same_glove_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+
+    def train(*arguments: Any, workers: int, **options: Any) -> Any:
+        given.append(workers)
+        return train_static(*arguments, workers=workers, **options)
+
+    monkeypatch.setattr("isoglot.static.train.train_static", train)
     one, several = (planned("liu2020-size", scale_settings=(*TINY, *more)) for more in ((), ("static_workers=3",)))
-    assert [step.key for step in one.steps] == [step.key for step in several.steps]
-    static = {step.settings["method"]: step for step in several.steps if step.kind == "static"}
-    assert static["word2vec"].execution == {"workers": 3}
-    assert static["glove"].execution == {}  # the same with any number
+    keys = [
+        {step.settings["method"]: step.key for step in built.steps if step.kind == "static"} for built in (one, several)
+    ]
+    assert keys[0]["glove"] == keys[1]["glove"]
+    assert keys[0]["word2vec"] != keys[1]["word2vec"]
     study = Study.create(tmp_path, several)
-    study.measurements = [one for one in several.measurements if one.step.key == static["word2vec"].key]
+    study.measurements = [one for one in several.measurements if one.step.key in keys[1].values()]
     for step in study.needed():
         study.store.run(step, device="cpu", progress=SILENT, cache={})
-    assert study.numbers().select("training_tokens").mean > 0
+    assert sorted(given) == sorted([3, torch.get_num_threads()])
 
 
 def test_sizes_that_the_text_does_not_have_are_left_out(tmp_path: Path) -> None:

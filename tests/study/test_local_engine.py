@@ -121,6 +121,14 @@ def test_one_encoder_is_trained_at_a_time_while_others_measure_the_last_one(plan
         assert began[f"{here}-x"] < began[after] + 0.5  # and measured beside the next
 
 
+def test_a_worker_that_is_alone_measures_an_encoder_before_it_trains_the_next(plan: Plan) -> None:
+    for arm in ("a", "b"):
+        plan.add(arm, tokens=1)
+        plan.add(f"{arm}-x", arm)
+    run_local(plan.study(), RunOptions(device="cpu", trainings=1))
+    assert plan.attempts() == ["a", "a-x", "b", "b-x"]
+
+
 def test_without_a_limit_as_many_are_trained_as_there_are_workers(plan: Plan) -> None:
     for arm in ("a", "b"):
         plan.add(arm, tokens=1, seconds=1.5)

@@ -22,10 +22,13 @@ from isoglot.study.engines.local import run_local
 from isoglot.study.numbers import Number
 from isoglot.study.plan import estimate, time_left
 from isoglot.study.recipe import load_scale, load_study, scale_names, study_names
-from isoglot.study.steps import KINDS
+from isoglot.study.steps import KINDS, SourceFile, Step
+from isoglot.study.store import source_hash
 from isoglot.study.study import Study, merge_studies
 from isoglot.study.tables.results import facts_table, result_table, study_expected, study_verdicts
-from isoglot.text.cleaning.processing import Segmentation
+from isoglot.text.cleaning.processing import Segmentation, TextProcessing, processing_left
+from isoglot.text.cleaning.segmentation import LineSegmenter
+from isoglot.text.stream import rewrite
 from isoglot.vocab import Vocabulary, train_vocabulary
 from tests.errors import raises
 
@@ -64,6 +67,8 @@ def test_an_arm_is_called_as_in_table_1_where_figures_call_it_otherwise(tmp_path
     for recipe, title in (("wu2020", "Default"), ("figure7", "Bilingual")):
         study = Study.create(tmp_path / recipe, build_study(recipe, StudyData(), StudyOptions(scale="nano")))
         assert study.about["arms"]["default"] == title
+    merged, _ = merge_studies([tmp_path / "wu2020", tmp_path / "figure7"], tmp_path / "both")
+    assert merged.about["arms"]["default"] == "Default"
 
 
 def test_a_changed_setting_changes_just_what_depends_on_it() -> None:
@@ -113,7 +118,7 @@ def test_a_study_measures_every_arm(study: Study) -> None:
 
 
 @pytest.mark.parametrize(("recipe", "arms"), [("table1", ("default", "no-anchors")), ("figure7", ())])
-def test_text_is_segmented_once_and_read_as_if_it_had_been_segmented_at_every_reading(
+def test_text_is_segmented_once_for_vocabularies_that_are_those_of_text_as_written(
     recipe: str, arms: tuple[str, ...], tmp_path: Path
 ) -> None:
     methods: dict[str, Segmentation] = {"en": "unicode", "de": "unicode"}
@@ -138,6 +143,29 @@ def test_text_is_segmented_once_and_read_as_if_it_had_been_segmented_at_every_re
         line = "It's a state-of-the-art house, isn't it?"
         for code in written:
             assert ours.encode(line, code) == whole.encode(line, code)
+
+
+def test_text_that_is_segmented_already_is_not_segmented_again(tmp_path: Path) -> None:
+    written = tmp_path / "written.txt"
+    written.write_text("Don't stop: it's state-of-the-art...\n\nThey said so.\n")
+    rewrite([written], tmp_path / "moses.txt", LineSegmenter("en", "moses"))
+    source = Step(
+        "cut-text",
+        {"language": "en"},
+        {"text.0": SourceFile(str(tmp_path / "moses.txt"), source_hash(tmp_path / "moses.txt"))},
+    )
+    study = Study(tmp_path / "study", {"recipe": "any"}, [], [])
+    for method in ("moses", "unicode"):
+        step = Step("segmented-text", {"language": "en", "method": method}, {"text": source})
+        study.store.run(source, device="cpu", progress=SILENT, cache={})
+        if method == "unicode":  # the provenance says otherwise
+            with raises("config.mixed-processing", "moses"):
+                study.store.run(step, device="cpu", progress=SILENT, cache={})
+        else:
+            study.store.run(step, device="cpu", progress=SILENT, cache={})
+            found = study.store.folder(step.key) / "text.txt"
+            assert found.read_text() == (study.store.folder(source.key) / "text.txt").read_text()
+            assert processing_left([found], TextProcessing("en", segmentation="moses")).segmentation == "none"
 
 
 def test_the_encoder_of_an_arm_is_its_best_moment(study: Study) -> None:

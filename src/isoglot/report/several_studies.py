@@ -1,4 +1,4 @@
-"""The page of several studies: what ran, the verdicts on every claim, arms by budget, then each study's sections."""
+"""The page of several studies: what ran, verdicts on all claims, arms study by study, then each study's sections."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from isoglot.report.page import Filtered, Folded, Page, Section
 from isoglot.report.study import RAN, SCORES, loss_figure, study_page
 from isoglot.study.tables.results import study_verdicts
-from isoglot.study.tables.several_studies import BASE, NOT_RUN, arms_by_budget, studies_table, verdicts_overview
+from isoglot.study.tables.several_studies import NOT_RUN, arms_by_study, studies_table, verdicts_overview
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from isoglot.core.table import Table
+    from isoglot.study.claims import Verdict
     from isoglot.study.study import Study
+
+
+_PLURALS = {"holds": "hold", "does": "do", "depends": "depend", "is": "are"}
 
 
 def studies_page(
@@ -34,9 +37,10 @@ def studies_page(
     first = [f"{name}: {page.lead}" for name, page in pages.items()]
     sections = [Section(title="In short", body=[*first, studies_table(named)])]
     if overview is not None:
-        sections.append(Section(title=overview_finding(overview), body=[Filtered(overview, "does not hold")]))
-    for arm, losses in arms_by_budget(named):
-        figure = loss_figure(losses, BASE, arm)
+        finding = overview_finding(verdicts, len(overview.rows))
+        sections.append(Section(title=finding, body=[Filtered(overview, "does not hold")]))
+    for arm, losses in arms_by_study(named):
+        figure = loss_figure(losses, "Default", arm)
         sections.append(Section(title=figure.title, body=[figure]))
     for name, page in pages.items():
         last = [one for one in page.sections if one.title in (SCORES, RAN)]
@@ -58,22 +62,28 @@ def _by_name(studies: Sequence[Study]) -> Mapping[str, Study]:
     return found
 
 
-def overview_finding(overview: Table) -> str:
-    """Which claims hold, do not hold and are undecided, over all studies, in a sentence without a full stop."""
-    found: dict[str, list[str]] = {}
-    for row in overview.dicts():
-        verdicts = [str(value) for name, value in row.items() if name not in ("paper", "claim", "sentence")]
-        # "undecided: at floor" is undecided, and "holds (this model only)" holds
-        outcomes = {one.partition(":")[0].partition(" (")[0] for one in verdicts} - {NOT_RUN}
-        outcome = outcomes.pop() if len(outcomes) == 1 else "depends on the study" if outcomes else NOT_RUN
-        found.setdefault(outcome, []).append(str(row["claim"]))
-    words = {
-        "holds": ("holds", "hold"),
-        "does not hold": ("does not hold", "do not hold"),
-        "depends on the study": ("depends on the study", "depend on the study"),
-        "undecided": ("is undecided", "are undecided"),
-    }
-    parts = [f"{', '.join(found[one])} {said[len(found[one]) > 1]}" for one, said in words.items() if one in found]
-    rest = len(found.get(NOT_RUN, ()))
-    waiting = f"{rest} of {len(overview.rows)} claims {'has' if rest == 1 else 'have'} not been run" if rest else ""
-    return "; ".join([*parts, *([waiting] if waiting else [])])
+def overview_finding(verdicts: Mapping[str, Sequence[Verdict]], claims: int) -> str:
+    """Which claims hold, do not hold and are undecided, over all studies, in a sentence without a full stop.
+
+    Args:
+        verdicts: Verdicts by study.
+        claims: How many claims there are, with those that no study tests.
+    """
+    outcomes: dict[str, set[str]] = {}
+    for verdict in (one for found in verdicts.values() for one in found if one.outcome != NOT_RUN):
+        outcomes.setdefault(verdict.claim, set()).add(verdict.outcome)
+    by_outcome: dict[str, list[str]] = {}
+    for claim, told in sorted(outcomes.items(), key=lambda one: (one[0][0] != "W", int(one[0][1:]))):
+        decided = told & {"holds", "does not hold"}
+        both = "depends on the study" if len(decided) > 1 else "is undecided"
+        by_outcome.setdefault(decided.pop() if len(decided) == 1 else both, []).append(claim)
+    parts = [f"{', '.join(found)} {_plural(one, len(found))}" for one, found in sorted(by_outcome.items())]
+    rest = claims - len(outcomes)
+    waiting = [f"{rest} of {claims} claims {'has' if rest == 1 else 'have'} not been run"] if rest else []
+    return "; ".join([*reversed(parts), *waiting])
+
+
+def _plural(words: str, number: int) -> str:
+    """A verb phrase for several claims."""
+    first, _, rest = words.partition(" ")
+    return words if number == 1 else f"{_PLURALS[first]} {rest}".rstrip()

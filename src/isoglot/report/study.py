@@ -131,11 +131,14 @@ def loss_finding(losses: Sequence[ArmLoss], baseline: str) -> str:
     )
 
 
-def budget_finding(losses: Sequence[ArmLoss], base: str, arm: str) -> str:
+def arm_finding(losses: Sequence[ArmLoss], base: str, arm: str) -> str:
     """What an arm loses in each study, in a sentence without a full stop; differences are named by the study."""
-    studies = dict.fromkeys(loss.arm for loss in losses)
-    means = {one: [loss.value for loss in losses if loss.arm == one] for one in studies}
-    told = [f"{_changes(sum(values) / len(values))} ({one})" for one, values in means.items()]
+    told = []
+    for study in dict.fromkeys(loss.arm for loss in losses):
+        some = [loss for loss in losses if loss.arm == study]
+        mean = sum(loss.value for loss in some) / len(some)
+        same = all(abs(loss.value) <= loss.half for loss in some)
+        told.append(f"{'does not differ' if same else _changes(mean)} ({study})")
     return f"{arm} {', '.join(told)} against {base} in {losses[0].pair}, mean over tasks"
 
 
@@ -256,7 +259,7 @@ def loss_figure(losses: Sequence[ArmLoss], base: str, arm: str = "") -> Figure:
     return bars(
         given,
         name="-".join(filter(None, ["differences", pair, base, arm])),
-        title=budget_finding(losses, base, arm) if arm else loss_finding(losses, base),
+        title=arm_finding(losses, base, arm) if arm else loss_finding(losses, base),
         x="difference, points",
         caption=f"{pair}: difference {whose}to {base} in the languages that were not trained on, with 95 % intervals "
         "over test items and seeds. Diamonds: what the paper prints, on its languages.",

@@ -382,9 +382,7 @@ class StudyBuilder:
     def _method(self, language: str) -> str | None:
         """How text of a language is segmented; that of its second name (en-x-two) as its own."""
         methods = self.options.segmentation
-        return methods.get(
-            language, next((how for code, how in methods.items() if language == second_name(code)), None)
-        )
+        return methods.get(language) or methods.get(language.removesuffix(_SECOND))
 
     def _segmented(self, text: Step, language: str) -> Step:
         """A text segmented into words: once, for all vocabularies and their shards."""
@@ -432,8 +430,8 @@ class StudyBuilder:
             return self.scale.dev_share
         return max(self.scale.dev_share, min(0.2, 300 / sentences))
 
-    def static_execution(self, method: str) -> dict[str, int]:
-        """How a step trains static vectors; GloVe's are the same with any number of threads, and it takes all."""
+    def static_workers(self, method: str) -> dict[str, int]:
+        """Threads of static vectors where they change the numbers: several, but of GloVe."""
         several = self.scale.static_workers > 1 and method != "glove"
         return {"workers": self.scale.static_workers} if several else {}
 
@@ -581,13 +579,16 @@ class StudyBuilder:
         return self.encoder(name, self.recipe.arms[name], seed, trained=trained)
 
 
+_SECOND = "-x-two"
+
+
 def second_name(language: str) -> str:
     """A language under a second name.
 
     >>> second_name("en")
     'en-x-two'
     """
-    return f"{language}-x-two"
+    return language + _SECOND
 
 
 SENTENCE_KINDS = {

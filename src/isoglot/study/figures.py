@@ -55,10 +55,9 @@ def _fasttext(builder: StudyBuilder, language: str, seed: int) -> Step:
 
     config = build_config(FastTextConfig, values={**builder.scale.fasttext, "seed": seed})
     changed = config.model_dump(mode="json", exclude_defaults=True)
-    settings = {"language": language, "config": changed, "words": MOST_WORDS}
+    settings = {"language": language, "config": changed, "words": MOST_WORDS, **builder.static_workers("fasttext")}
     title = f"fastText {language}, seed {seed}"
-    inputs, execution = {"text": builder.text(language)}, builder.static_execution("fasttext")
-    return Step("fasttext", settings, inputs, execution, title=title, heavy=(FASTTEXT,))
+    return Step("fasttext", settings, {"text": builder.text(language)}, title=title, heavy=(FASTTEXT,))
 
 
 def _dictionaries(builder: StudyBuilder, figure: str) -> Inputs | None:

@@ -189,9 +189,10 @@ class MultilingualBuilder(StudyBuilder):
             config = build_config(KINDS[method], values={**values, "epochs": round(config.epochs * largest / size)})
         inputs: Inputs = {"vocabulary": self.vocabulary(sized)}
         inputs |= {f"shards.{code}": one for code, one in self.shards(sized).items()}
-        settings = {"method": method, "config": config.model_dump(mode="json", exclude_defaults=True)}
+        changed = config.model_dump(mode="json", exclude_defaults=True)
+        settings = {"method": method, "config": changed, **self.static_workers(method)}
         title = f"{method} {self.pair}, {size:,} sentences, seed {seed}"
-        return Step("static", settings, inputs, self.static_execution(method), title=title, heavy=(ENCODER,))
+        return Step("static", settings, inputs, title=title, heavy=(ENCODER,))
 
     def nli(self, system: System, seed: int) -> Step | None:
         """NLI learned in the first language; on static vectors, only a head is trained."""

@@ -191,7 +191,7 @@ class ScaleConfig(Config):
     static: dict[str, dict[str, Any]] = Field({"word2vec": {}, "glove": {}})
     """static vectors that are trained there, with changes to their settings"""
     static_workers: int = Field(1, ge=1, le=256)
-    """threads of Word2Vec and fastText; with several they are faster, but not the same bit for bit in every run"""
+    """threads of Word2Vec and fastText; several are faster, but do not give the same numbers in every run"""
     context_sentences: int = Field(20_000, ge=1)
     """lines of a language that contexts of words are taken from, at most"""
     contexts: int = Field(20, ge=1)

@@ -327,7 +327,7 @@ def joined(studies: Sequence[Study], out: Path) -> Study:
         "pairs": list(dict.fromkeys(pair for study in studies for pair in study.about["pairs"])),
         "claims": list(dict.fromkeys(claim for study in studies for claim in study.about["claims"])),
         "seeds": max(study.about["seeds"] for study in studies),
-        "arms": {name: title for study in studies for name, title in study.about["arms"].items()},
+        "arms": _first_titles(study.about["arms"] for study in studies),
     }
     left_out = list(dict.fromkeys(reason for study in studies for reason in study.left_out))
     return Study(out, about, list(steps.values()), list(measurements.values()), left_out)
@@ -375,12 +375,17 @@ def _words(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "not set")
 
 
+def _first_titles(every: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Titles of arms by name: of an arm with several, the first, as the table of a paper comes before its figures."""
+    found: dict[str, str] = {}
+    for titles in every:
+        for name, title in titles.items():
+            found.setdefault(name, title)
+    return found
+
+
 def _about(built: BuiltStudy) -> dict[str, Any]:
-    """Description of the study: recipe, scale, pairs, seeds; an arm has the title of the first recipe that names it."""
-    titles: dict[str, str] = {}
-    for recipe in built.recipes:
-        for name, arm in recipe.arms.items():
-            titles.setdefault(name, arm.title or name)
+    """Description of the study: recipe, scale, pairs, seeds."""
     return {
         "recipe": built.names[0],
         "title": built.recipes[0].title,
@@ -394,7 +399,9 @@ def _about(built: BuiltStudy) -> dict[str, Any]:
         "threads": built.scale.threads,
         "pairs": list(built.pairs),
         "seeds": built.seeds,
-        "arms": titles,
+        "arms": _first_titles(
+            {name: arm.title or name for name, arm in recipe.arms.items()} for recipe in built.recipes
+        ),
         "baseline": built.recipes[0].baseline,
     }
 

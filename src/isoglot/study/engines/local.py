@@ -248,15 +248,19 @@ class _Engine(StepQueue):
         )
         if self.options.trainings is None:
             return next(ready, None)
-        found = list(ready)
-        trains = any(step.tokens for step in found) and self._trainings_beside(number) < self.options.trainings
-        return next((step for step in found if bool(step.tokens) == trains), None)
+        others = [at for at in range(len(self.places)) if at != number and self._gpu(at) == self._gpu(number)]
+        keys = [worker.key for at in others if (worker := self.workers.get(at)) is not None and worker.key]
+        room = sum(self.study.steps[key].tokens > 0 for key in keys) < self.options.trainings
+        first = len(others) >= self.options.trainings  # else nobody would measure before all are trained
+        return min(  # training, what needs the device that the worker has, the rest
+            (step for step in ready if room or not step.tokens),
+            key=lambda step: (not (first and step.tokens), device != "cpu" and step.on_cpu),
+            default=None,
+        )
 
-    def _trainings_beside(self, number: int) -> int:
-        """Encoders that are being trained on the GPU of a worker."""
-        gpu = self.places[number][1].get(_GPU)
-        keys = [one.key for at, one in self.workers.items() if one.key and self.places[at][1].get(_GPU) == gpu]
-        return sum(self.study.steps[key].tokens > 0 for key in keys)
+    def _gpu(self, number: int) -> str | None:
+        """What a worker sees of the GPUs."""
+        return self.places[number][1].get(_GPU)
 
     def _assign(self) -> None:
         for number, (device, environment) in enumerate(self.places):

@@ -159,17 +159,27 @@ def first_sentences(work: Work) -> list[Number]:
 def segment(work: Work) -> list[Number]:
     """Segment a text into words, so that vocabularies and shards need not do it again.
 
-    Settings: ``language``, ``method``; input ``text``.
+    Settings: ``language``, ``method``; input ``text``, which is copied if it is segmented in this way.
+
+    Raises:
+        ConfigError: It was segmented in another way.
     """
+    from isoglot.text.cleaning.processing import TextProcessing, processing_left
     from isoglot.text.cleaning.segmentation import LineSegmenter
+    from isoglot.text.formats.plain import read_documents, write_documents
+    from isoglot.text.provenance import derived
     from isoglot.text.stream import rewrite
     from isoglot.vocab.shard_build import workers_for
 
-    language, source = work.settings["language"], work.inputs["text"] / TEXT
-    segmenter = LineSegmenter(language, work.settings["method"])
+    language, method = work.settings["language"], work.settings["method"]
+    source, target = work.inputs["text"] / TEXT, work.folder / TEXT
+    at = {"language": language}
+    if processing_left([source], TextProcessing(language, segmentation=method)).segmentation == "none":
+        write_documents(target, read_documents(source), provenance=derived([source], {"step": "copy"}))
+        return []
     workers = workers_for([source])
-    report = rewrite([source], work.folder / TEXT, segmenter, workers=workers, progress=work.progress)
-    return [Number("text_words", report.words, {"language": language})]
+    report = rewrite([source], target, LineSegmenter(language, method), workers=workers, progress=work.progress)
+    return [Number("text_words", report.words, at)]
 
 
 def first_lines(path: Path, count: int | None) -> list[str]:

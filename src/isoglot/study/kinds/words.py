@@ -37,7 +37,8 @@ _KIND = "vectors of words"
 def train_static(work: Work) -> list[Number]:
     """Train static vectors on the shards of all languages together.
 
-    Settings: ``method`` (word2vec, glove or fasttext) and ``config``, the values of its config that are not the
+    Settings: ``method`` (word2vec, glove or fasttext), ``workers`` (threads, where they change the numbers) and
+    ``config``, the values of its config that are not the
     default; inputs ``vocabulary`` and ``shards.LANG``. The payload is opened like an encoder's.
     """
     import shutil
@@ -74,7 +75,7 @@ def _workers(work: Work) -> int:
 
     if work.settings.get("method") == "glove":
         return torch.get_num_threads()
-    return int(work.execution.get("workers", 1))
+    return int(work.settings.get("workers", 1))
 
 
 def word_vectors(work: Work) -> list[Number]:

@@ -307,10 +307,17 @@ def difference_table(differences: Sequence[Difference]) -> Table:
 # --- what ran ---
 
 
+def trained_encoders(study: Study) -> int:
+    """How many encoders were trained."""
+    return sum(
+        step.kind == "pretrain" and step.tokens > 0 and study.store.record(key) is not None
+        for key, step in study.steps.items()
+    )
+
+
 def run_table(study: Study) -> Table:
     """Scale, budget, steps, time and machines of a study, a row each."""
     records = [record for key in study.steps if (record := study.store.record(key)) is not None]
-    trained = {(one.at.get("arm"), one.at.get("pair"), one.at.get("seed")) for one in _of_training(study)}
     tokens, steps = (
         sorted({int(one.value) for one in _of_training(study, measure)})
         for measure in ("training_tokens", "training_steps")
@@ -325,7 +332,7 @@ def run_table(study: Study) -> Table:
         "recipe": ", ".join([str(study.about.get("recipe")), *study.about.get("includes", [])]),
         "scale": study.about.get("scale"),
         "languages": ", ".join(study.about.get("pairs", [])),
-        "encoders trained": f"{len(trained)}",
+        "encoders trained": f"{trained_encoders(study)}",
         "seeds of an arm": study.about.get("seeds"),
         "tokens of an encoder": " to ".join(f"{count:,}" for count in dict.fromkeys([*tokens[:1], *tokens[-1:]])),
         "training steps": " to ".join(f"{count:,}" for count in dict.fromkeys([*steps[:1], *steps[-1:]])),

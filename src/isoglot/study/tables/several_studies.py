@@ -1,4 +1,4 @@
-"""Several studies in a table: what ran in each, the verdicts on every claim, and an arm by the budget of its study."""
+"""Several studies in a table: what ran in each, the verdicts on every claim, and an arm study by study."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from isoglot.core.table import Column, Table
 from isoglot.study.claims.verdicts import claims_of
+from isoglot.study.steps import KINDS
 from isoglot.study.tables.paper_comparison import ArmLoss, arm_losses
-from isoglot.study.tables.results import budget_words
+from isoglot.study.tables.results import budget_words, trained_encoders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 _PAPERS = {"wu2020": "Wu et al. (2020)", "liu2020": "Liu et al. (2020)"}
-BASE, NOT_RUN = "Default", "not run"
+NOT_RUN = "not run"
+_BASE = "default"
 
 
 def studies_table(studies: Mapping[str, Study]) -> Table:
@@ -29,19 +31,20 @@ def studies_table(studies: Mapping[str, Study]) -> Table:
     """
     rows = []
     for name, study in studies.items():
-        records = [record for key in study.steps if (record := study.store.record(key)) is not None]
-        on_gpu = [one for one in records if str(one.get("device", "")).startswith("cuda")]
-        numbers = study.numbers().select("training_tokens", variant=None)
+        minutes = {"gpu": 0.0, "cpu": 0.0}
+        for key, step in study.steps.items():
+            record = study.store.record(key) or {}
+            uses_gpu = not KINDS[step.kind].on_cpu and record.get("device") != "cpu"
+            minutes["gpu" if uses_gpu else "cpu"] += record.get("seconds", 0.0) / 60
         rows.append(
             {
                 "study": name,
                 "title": str(study.about.get("title") or study.about.get("recipe")),
                 "languages": ", ".join(study.about.get("pairs", [])),
-                "encoders": len({(one.at.get("arm"), one.at.get("pair"), one.at.get("seed")) for one in numbers}),
-                "seeds": len({one.at.get("seed") for one in numbers}),
+                "encoders": trained_encoders(study),
+                "seeds": study.about.get("seeds"),
                 "tokens": budget_words(study),
-                "gpu": sum(one.get("seconds", 0.0) for one in on_gpu) / 60,
-                "cpu": sum(one.get("seconds", 0.0) for one in records if one not in on_gpu) / 60,
+                **minutes,
             }
         )
     columns = [
@@ -69,40 +72,42 @@ def verdicts_overview(verdicts: Mapping[str, Sequence[Verdict]], papers: Sequenc
     named = {claim for found in studies.values() for claim in found}
     rows = [
         {"paper": title, "claim": name, "sentence": claim.sentence}
-        | {study: found[name].in_words if name in found else NOT_RUN for study, found in studies.items()}
+        | {f"study-{at}": one[name].in_words if name in one else NOT_RUN for at, one in enumerate(studies.values())}
         for paper, title in _PAPERS.items()
         for name, claim in claims_of(paper).items()
         if name in named or paper in papers
     ]
-    columns = [Column("paper"), Column("claim"), Column("sentence", title="the paper says"), *map(_study, studies)]
+    columns = [Column("paper"), Column("claim"), Column("sentence", title="the paper says")]
+    columns += [Column(f"study-{at}", title=name) for at, name in enumerate(studies)]
     return Table.from_rows(rows, columns, group_by="paper") if rows and studies else None
 
 
-def _study(name: str) -> Column:
-    return Column(name, title=name)
-
-
-def arms_by_budget(studies: Mapping[str, Study]) -> list[tuple[str, list[ArmLoss]]]:
+def arms_by_study(studies: Mapping[str, Study]) -> list[tuple[str, list[ArmLoss]]]:
     """Differences of an arm to Default, of the arms that several studies of a pair have, by arm and pair.
 
-    The differences have the budget of the study in place of the arm, the smallest first; its name where two have the
-    same budget.
+    Only the tasks of all these studies are in it. The differences have the budget of the study in place of the arm, the
+    smallest first; its name where two have the same budget.
 
     Args:
         studies: The studies by name.
     """
     found: dict[tuple[str, str], dict[str, list[ArmLoss]]] = {}
+    titles: dict[str, str] = {}
     for name, study in sorted(studies.items(), key=lambda one: one[1].about.get("tokens", 0)):
-        if study.about.get("paper") != "wu2020" or study.about.get("arms", {}).get("default") != BASE:
-            continue
-        for loss in arm_losses(study, "default"):
-            found.setdefault((loss.arm, loss.pair), {}).setdefault(name, []).append(loss)
+        arms = study.about.get("arms", {})
+        for loss in arm_losses(study, _BASE) if study.about.get("paper") == "wu2020" and _BASE in arms else ():
+            arm = next(key for key, title in arms.items() if title == loss.arm)
+            titles[arm] = loss.arm
+            found.setdefault((arm, loss.pair), {}).setdefault(name, []).append(loss)
     several = []
     for (arm, _), by_study in found.items():
         budgets = {name: budget_words(studies[name]) for name in by_study}
         counts = Counter(budgets.values())
         labels = {name: one if counts[one] == 1 else name for name, one in budgets.items()}
-        losses = [replace(loss, arm=labels[name]) for name, some in by_study.items() for loss in some]
-        if len(by_study) > 1:
-            several.append((arm, losses))
+        tasks = set.intersection(*({loss.task for loss in some} for some in by_study.values()))
+        losses = [
+            replace(loss, arm=labels[name]) for name, some in by_study.items() for loss in some if loss.task in tasks
+        ]
+        if len(by_study) > 1 and losses:
+            several.append((titles[arm], losses))
     return several
