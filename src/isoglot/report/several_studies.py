@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isoglot.study.study import Study
 
 
+# verbs of the outcomes, in the order in which they are told
 _PLURALS = {"holds": "hold", "does": "do", "depends": "depend", "is": "are"}
 
 
@@ -77,10 +78,11 @@ def overview_finding(verdicts: Mapping[str, Sequence[Verdict]], claims: int) -> 
         decided = told & {"holds", "does not hold"}
         both = "depends on the study" if len(decided) > 1 else "is undecided"
         by_outcome.setdefault(decided.pop() if len(decided) == 1 else both, []).append(claim)
-    parts = [f"{', '.join(found)} {_plural(one, len(found))}" for one, found in sorted(by_outcome.items())]
+    ranked = sorted(by_outcome.items(), key=lambda one: [*_PLURALS].index(one[0].partition(" ")[0]))
+    parts = [f"{', '.join(found)} {_plural(one, len(found))}" for one, found in ranked]
     rest = claims - len(outcomes)
     waiting = [f"{rest} of {claims} claims {'has' if rest == 1 else 'have'} not been run"] if rest else []
-    return "; ".join([*reversed(parts), *waiting])
+    return "; ".join([*parts, *waiting])
 
 
 def _plural(words: str, number: int) -> str:
