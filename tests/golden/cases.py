@@ -328,6 +328,7 @@ CASES = {
 
 LEFT_OUT = {
     "explore": "It serves a page until it is stopped; its numbers are those of tests/explore.",
+    "study resume": "It computes steps as study run does.",
     "study step": "It takes the hash of a step, which a table of commands cannot name; study run computes all of them.",
 }
 """Verbs without a case, with the reason."""

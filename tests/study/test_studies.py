@@ -269,6 +269,29 @@ def test_arms_of_one_folder_add_up(tmp_path: Path) -> None:
     assert Study.create(tmp_path, whole).about["tokens"] == 4000  # the whole recipe replaces the plan
 
 
+def test_a_planned_study_is_prepared_and_finished_arm_by_arm_without_its_data_options(isoglot, tmp_path: Path) -> None:
+    tables = _texts(tmp_path)
+    texts = [tmp_path / "en.txt", tmp_path / "de.txt"]
+    for path in texts:  # a document a line
+        path.write_text(path.read_text().replace("\n", "\n\n"))
+    options = replace(OPTIONS, arms=("default", "no-anchors"), scale_settings=(*TINY, "vocabulary_size=400"))
+    study = Study.create(tmp_path / "study", build_study("table1", data_from(tables, folder=tmp_path), options))
+    folder = str(study.out)
+    isoglot("study", "resume", folder, "--prepare", "--keep", "results", "--device", "cpu", "--quiet")
+    done = {state.step.kind for state in study.states() if state.status in ("done", "dropped")}
+    assert done == {"cut-text", "vocabulary", "shards"}
+    assert all(step.on_cpu or not study.store.is_done(key) for key, step in study.steps.items())
+    for path in texts:
+        path.unlink()  # as on another machine
+    isoglot("study", "resume", folder, "--arm", "no-anchors", "--keep", "results", "--device", "cpu", "--quiet")
+    arms = {one.at["arm"] for one in study.measurements if one.step.tokens and study.store.is_done(one.step.key)}
+    assert arms == {"no-anchors"}
+    isoglot("study", "resume", folder, "--device", "cpu", "--quiet")
+    assert not study.needed()
+    with raises("config.unknown-name", "no-such"):
+        study.part(["no-such"])
+
+
 def test_studies_of_other_budgets_are_not_merged(tmp_path: Path) -> None:
     Study.create(tmp_path / "a", _arm("default"))
     Study.create(tmp_path / "b", _arm("default", "tokens=4000"))

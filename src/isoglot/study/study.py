@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from isoglot.core.artifact import read_index_file, write_index
 from isoglot.core.display import Displayed
-from isoglot.core.errors import ConfigError, CorruptFileError, StorageError
+from isoglot.core.errors import ConfigError, CorruptFileError, StorageError, check_name
 from isoglot.core.files import writable_folder
 from isoglot.core.run import RECORD, sole_writer
 from isoglot.study.build import BuiltStudy, Measurement
@@ -189,6 +189,29 @@ class Study(Displayed):
         for one in self.measurements:
             want(one.step, payload=False)
         return [step for key, step in self.steps.items() if key in wanted]
+
+    def part(self, arms: Sequence[str] = (), *, prepare: bool = False) -> Study:
+        """The same study, of which a part is to be run.
+
+        Args:
+            arms: Names of the arms that are measured; empty: all.
+            prepare: Whether only steps that need no GPU are run, and nothing that such a step does not lead to.
+
+        Raises:
+            ConfigError: There is no such arm.
+        """
+        known = self.about.get("arms", {})
+        for name in arms:
+            check_name("arm", name, known)
+        chosen = [one for one in self.measurements if not arms or one.at.get("arm") in arms]
+        if prepare:
+            wanted = Study(self.out, self.about, list(self.steps.values()), chosen).needed()
+            ready: set[str] = set()
+            for step in wanted:  # inputs first
+                if step.on_cpu and all(one.key in ready or self.store.is_done(one.key) for one in step.steps.values()):
+                    ready.add(step.key)
+            chosen = [Measurement(step, {}) for step in wanted if step.key in ready]
+        return Study(self.out, self.about, list(self.steps.values()), chosen, self.left_out)
 
     def states(self, queued: Mapping[str, str] | None = None) -> list[StepState]:
         """Status of every step, inputs first.

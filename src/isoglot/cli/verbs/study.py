@@ -18,6 +18,7 @@ from isoglot.core.errors import IsoglotError
 if TYPE_CHECKING:
     from isoglot.study.build import BuiltStudy
     from isoglot.study.engines import RunOptions
+    from isoglot.study.study import Study
 
 app = typer.Typer()
 
@@ -124,6 +125,30 @@ class Cluster:
     address: Annotated[str | None, option("HOST:PORT", "ray: head of the cluster, or auto.")] = None
 
 
+@dataclass(frozen=True)
+class Engine:
+    """What runs the steps.
+
+    Options:
+        workers: Processes; default: one per GPU.
+        trainings: Encoders that are trained at a time on a GPU, while other workers measure; default: any number.
+    """
+
+    SECTION: ClassVar[str] = RUN
+    engine: Annotated[Literal["local", "slurm", "ray"], option(text="What runs the steps.")] = "local"
+    workers: Annotated[int | None, option(min=1, max=1024)] = None
+    trainings: Annotated[int | None, option(min=1, max=1024)] = None
+
+    def options(self, how: StepRun, cluster: Cluster) -> RunOptions:
+        """All options of the engine, which are refused before anything is written."""
+        from isoglot.study.engines import ClusterOptions, check_engine
+
+        of_cluster = ClusterOptions(**asdict(cluster) | {"sbatch": tuple(cluster.sbatch or ())})
+        options = how.options(workers=self.workers, trainings=self.trainings, cluster=of_cluster)
+        check_engine(self.engine, options)
+        return options
+
+
 @verb(app, "list", example="study list")
 def list_(*, output: Output) -> None:
     """List the recipes, the scales, and the expected numbers that study verify --against can compare with."""
@@ -159,9 +184,7 @@ def run(
     out: StudyOut,
     given: StudyInput,
     size: StudySize,
-    engine: Annotated[Literal["local", "slurm", "ray"], option(text="What runs the steps.", section=RUN)] = "local",
-    workers: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
-    trainings: Annotated[int | None, option(section=RUN, min=1, max=1024)] = None,
+    by: Engine,
     how: StepRun,
     cluster: Cluster,
     output: Output,
@@ -169,27 +192,53 @@ def run(
     """Run every step of a study that is not there yet. It may be killed at any moment; the same command resumes.
 
     --set changes a setting of the scale: --set tokens=50000000, --set tasks.ner.settings.epochs=2.
-
-    Options:
-        workers: Processes; default: one per GPU.
-        trainings: Encoders that are trained at a time on a GPU, while other workers measure; default: any number.
     """
-    from isoglot.report.terminal.study_results import finished_result
-    from isoglot.study.engines import ClusterOptions, check_engine, run_study
     from isoglot.study.study import Study
 
-    of_cluster = ClusterOptions(**asdict(cluster) | {"sbatch": tuple(cluster.sbatch or ())})
-    options = how.options(workers=workers, trainings=trainings, cluster=of_cluster)
-    check_engine(engine, options)
+    options = by.options(how, cluster)
     study = Study.create(out, size.build(recipe, given))
     for reason in study.left_out:
         output.remark(f"left out: {reason}")
-    result = run_study(study, engine, options, progress=output.progress, say=output.remark)
+    _finish(study, study, by, options, output)
+
+
+@verb(app, "resume", example="study resume studies/first --arm default")
+def resume(
+    *,
+    study: StudyArgument,
+    arm: Annotated[Files, option("NAME", section="Size")] = None,
+    prepare: Annotated[bool, option(section="Size")] = False,
+    by: Engine,
+    how: StepRun,
+    cluster: Cluster,
+    output: Output,
+) -> None:
+    """Run what is missing of a planned study, or a part of it; also on another machine that its folder was copied to.
+
+    It needs data files only for steps that read them, at the paths where they were.
+
+    Options:
+        arm: Run this arm alone. May be repeated.
+        prepare: Run only steps that need no GPU: text, vocabularies, shards, static vectors.
+    """
+    from isoglot.study.study import Study
+
+    options = by.options(how, cluster)
+    whole = Study.open(study)
+    _finish(whole, whole.part(arm or (), prepare=prepare), by, options, output)
+
+
+def _finish(whole: Study, part: Study, by: Engine, options: RunOptions, output: Output) -> None:
+    """Run a study or a part of it, and show what there is of the whole."""
+    from isoglot.report.terminal.study_results import finished_result
+    from isoglot.study.engines import run_study
+
+    result = run_study(part, by.engine, options, progress=output.progress, say=output.remark)
     output.say(result.in_words())
-    output.print(finished_result(study, result, facts=page_facts()))
+    output.print(finished_result(whole, result, facts=page_facts()))
     if result.failed:
         problem = f"{len(result.failed)} steps failed; the first: {next(iter(result.failed.values()))}"
-        raise IsoglotError(problem, f"isoglot study status {out} lists them; the same command tries again")
+        raise IsoglotError(problem, f"isoglot study status {whole.out} lists them; the same command tries again")
 
 
 @verb(app, "status", example="study status studies/first")

@@ -126,7 +126,7 @@ class StepQueue:
     def __init__(self, study: Study, options: RunOptions, steps: Sequence[Step], task: Task, say: Say) -> None:
         self.study, self.options, self.task, self.say = study, options, task, say
         self.waiting = {step.key: step for step in steps}
-        self.finished = {key for key in study.steps if key not in self.waiting}
+        self.finished = {key for key in study.steps if key not in self.waiting and study.store.is_done(key)}
         self.failures: Counter[str] = Counter()
         self.result = RunResult()
         self.deadline = None if options.stop_after is None else time.monotonic() + options.stop_after
