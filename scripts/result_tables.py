@@ -120,7 +120,8 @@ def filled(text: str) -> str:
 
     def fill(block: re.Match[str]) -> str:
         table = TABLES[block["kind"]](Study.open(ROOT / "results" / block["study"]))
-        return f"<!-- {block['kind']} {block['study']} -->\n{table.markdown().strip()}\n<!-- end -->"
+        text = table.markdown().strip().replace(" ± ", "\u202f±\u202f")  # a number and its interval stay on a line
+        return f"<!-- {block['kind']} {block['study']} -->\n{text}\n<!-- end -->"
 
     return BLOCK.sub(fill, text)
 
