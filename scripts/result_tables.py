@@ -59,7 +59,7 @@ def differences(study: Study) -> Table:
     whole = loss_table(study)
     if whole is None:
         raise SystemExit(f"{study.out}: no arm was tested beside another")
-    base = [column.name for column in whole.columns].index("base")
+    base = whole.position("base")
     rows = tuple(row for row in whole.rows if row[base] == "Default")
     return _with_columns(replace(whole, rows=rows), [one for one in whole.columns if one.name != "base"])
 
@@ -69,8 +69,8 @@ def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
     limits = {name for column in columns for name in column.interval or ()}
     names = [column.name for column in columns]
     chosen = [*columns, *(one for one in table.columns if one.name in limits and one.name not in names)]
-    at = {column.name: number for number, column in enumerate(table.columns)}
-    rows = tuple(tuple(row[at[column.name]] for column in chosen) for row in table.rows)
+    places = [table.position(column.name) for column in chosen]
+    rows = tuple(tuple(row[place] for place in places) for row in table.rows)
     return replace(table, columns=tuple(chosen), rows=rows, caption="", footnotes=())
 
 

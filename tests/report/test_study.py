@@ -76,7 +76,7 @@ def test_outcomes_are_counted(study: MadeUpStudy) -> None:
 
 def test_bars_are_differences_with_intervals_and_the_papers_numbers() -> None:
     losses = [
-        ArmLoss(pair="en-de", arm=arm, task=task, value=value, half=half, paper=paper)
+        ArmLoss(pair="en-de", name=arm, arm=arm, task=task, value=value, half=half, paper=paper)
         for arm, task, value, half, paper in (
             ("A", "nli", -4.0, 1.0, -3.0),
             ("B", "nli", 0.0, 0.0, None),

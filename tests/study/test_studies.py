@@ -14,7 +14,7 @@ from isoglot.core.errors import ConfigError, IsoglotError
 from isoglot.core.progress import SILENT
 from isoglot.model import load_encoder
 from isoglot.model.encoder import Encoder
-from isoglot.study.build import BuiltStudy, StudyOptions, build_study
+from isoglot.study.build import BuiltStudy, Measurement, StudyOptions, build_study
 from isoglot.study.claims import against, verdict_table
 from isoglot.study.data import StudyData, data_from, data_options, pair_name, study_data
 from isoglot.study.engines import RunOptions, check_engine
@@ -290,6 +290,18 @@ def test_a_planned_study_is_prepared_and_finished_arm_by_arm_without_its_data_op
     assert not study.needed()
     with raises("config.unknown-name", "no-such"):
         study.part(["no-such"])
+
+
+def test_nothing_is_prepared_whose_inputs_need_a_gpu_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Step("builtin-text", {"language": "en"})
+    vectors = Step("word-vectors", {"language": "en"}, {"text": text}, heavy=("vectors.safetensors",))
+    words = Step("word-retrieval", {}, {"en.source": vectors})
+    study = Study(tmp_path, {"arms": {}}, [text, vectors, words], [Measurement(words, {})])
+    assert study.part(prepare=True).needed() == [text]
+    monkeypatch.setattr(study.store.__class__, "is_done", lambda _, key: key in (text.key, vectors.key))
+    monkeypatch.setattr(study.store.__class__, "is_whole", lambda _, key: key == text.key)  # the vectors were removed
+    assert study.needed() == [vectors, words]
+    assert study.part(prepare=True).needed() == []
 
 
 def test_studies_of_other_budgets_are_not_merged(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoglot.report.page import Filtered, Folded, Page, Section
-from isoglot.report.study import RAN, SCORES, loss_figure, study_page
+from isoglot.report.study import OUTCOMES, RAN, SCORES, loss_figure, study_page
 from isoglot.study.tables.results import study_verdicts
 from isoglot.study.tables.several_studies import NOT_RUN, arms_by_study, studies_table, verdicts_overview
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from isoglot.study.claims import Verdict
     from isoglot.study.study import Study
 
-
-# verbs of the outcomes, in the order in which they are told
-_PLURALS = {"holds": "hold", "does": "do", "depends": "depend", "is": "are"}
+_DEPENDS = "depends on the study"
+_SAID = {**OUTCOMES, _DEPENDS: (_DEPENDS, "depend on the study")}
 
 
 def studies_page(
@@ -76,16 +75,11 @@ def overview_finding(verdicts: Mapping[str, Sequence[Verdict]], claims: int) -> 
     by_outcome: dict[str, list[str]] = {}
     for claim, told in sorted(outcomes.items(), key=lambda one: (one[0][0] != "W", int(one[0][1:]))):
         decided = told & {"holds", "does not hold"}
-        both = "depends on the study" if len(decided) > 1 else "is undecided"
-        by_outcome.setdefault(decided.pop() if len(decided) == 1 else both, []).append(claim)
-    ranked = sorted(by_outcome.items(), key=lambda one: [*_PLURALS].index(one[0].partition(" ")[0]))
-    parts = [f"{', '.join(found)} {_plural(one, len(found))}" for one, found in ranked]
+        outcome = _DEPENDS if len(decided) > 1 else decided.pop() if decided else "undecided"
+        by_outcome.setdefault(outcome, []).append(claim)
+    parts = [
+        f"{', '.join(found)} {said[len(found) > 1]}" for one, said in _SAID.items() if (found := by_outcome.get(one))
+    ]
     rest = claims - len(outcomes)
     waiting = [f"{rest} of {claims} claims {'has' if rest == 1 else 'have'} not been run"] if rest else []
     return "; ".join([*parts, *waiting])
-
-
-def _plural(words: str, number: int) -> str:
-    """A verb phrase for several claims."""
-    first, _, rest = words.partition(" ")
-    return words if number == 1 else f"{_PLURALS[first]} {rest}".rstrip()

@@ -49,6 +49,14 @@ _UNFOLDED = 4  # figures of a finding that show without a click
 _ELSEWHERE = ("figure3", "arms", "emergence")  # the page has the same as differences, or chart by chart
 _LONGEST = 26  # letters of a name in a figure
 SCORES, RAN = "All scores", "What ran"
+OUTCOMES = {
+    "holds": ("holds", "hold"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
+    "undecided: at floor": ("is undecided at the floor", "are undecided at the floor"),
+    "not run": ("was not run", "were not run"),
+}
+"""What is said of one claim, and of several, by outcome, in the order in which it is said."""
 _NOT_COOLED = "The learning rate of checkpoints on the way is not cooled down; that of the last one is."
 _NAMES = {"ner": "figure5-ner", "parsing": "figure5-parsing", "sentence_p1": "figure6", "cka": "figure7"}
 
@@ -103,14 +111,7 @@ def verdict_finding(verdicts: Sequence[Verdict]) -> str:
     whole = f"the {len(verdicts)} claims" if len(verdicts) > 1 else "the claim"
     if counts["not run"] == len(verdicts):
         return f"The study has no numbers to test {whole} with"
-    words = {
-        "holds": ("holds", "hold"),
-        "does not hold": ("does not hold", "do not hold"),
-        "undecided": ("is undecided", "are undecided"),
-        "undecided: at floor": ("is undecided at the floor", "are undecided at the floor"),
-        "not run": ("was not run", "were not run"),
-    }
-    parts = [f"{counts[one]} {said[counts[one] > 1]}" for one, said in words.items() if counts[one]]
+    parts = [f"{counts[one]} {said[counts[one] > 1]}" for one, said in OUTCOMES.items() if counts[one]]
     return f"Of {whole}, {', '.join(parts)}"
 
 

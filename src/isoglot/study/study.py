@@ -195,7 +195,7 @@ class Study(Displayed):
 
         Args:
             arms: Names of the arms that are measured; empty: all.
-            prepare: Whether only steps that need no GPU are run, and nothing that such a step does not lead to.
+            prepare: Whether only steps are run that need no GPU, and no input that does.
 
         Raises:
             ConfigError: There is no such arm.
@@ -204,14 +204,15 @@ class Study(Displayed):
         for name in arms:
             check_name("arm", name, known)
         chosen = [one for one in self.measurements if not arms or one.at.get("arm") in arms]
+        part = Study(self.out, self.about, list(self.steps.values()), chosen, self.left_out)
         if prepare:
-            wanted = Study(self.out, self.about, list(self.steps.values()), chosen).needed()
-            ready: set[str] = set()
-            for step in wanted:  # inputs first
-                if step.on_cpu and all(one.key in ready or self.store.is_done(one.key) for one in step.steps.values()):
-                    ready.add(step.key)
-            chosen = [Measurement(step, {}) for step in wanted if step.key in ready]
-        return Study(self.out, self.about, list(self.steps.values()), chosen, self.left_out)
+            wanted = {step.key: step for step in part.needed()}
+            ready: dict[str, Step] = {}
+            for key, step in wanted.items():  # inputs first
+                if step.on_cpu and all(one.key in ready or one.key not in wanted for one in step.steps.values()):
+                    ready[key] = step
+            part.measurements = [Measurement(step, {}) for step in ready.values()]
+        return part
 
     def states(self, queued: Mapping[str, str] | None = None) -> list[StepState]:
         """Status of every step, inputs first.

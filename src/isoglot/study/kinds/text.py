@@ -173,13 +173,12 @@ def segment(work: Work) -> list[Number]:
 
     language, method = work.settings["language"], work.settings["method"]
     source, target = work.inputs["text"] / TEXT, work.folder / TEXT
-    at = {"language": language}
     if processing_left([source], TextProcessing(language, segmentation=method)).segmentation == "none":
         write_documents(target, read_documents(source), provenance=derived([source], {"step": "copy"}))
         return []
     workers = workers_for([source])
     report = rewrite([source], target, LineSegmenter(language, method), workers=workers, progress=work.progress)
-    return [Number("text_words", report.words, at)]
+    return [Number("text_words", report.words, {"language": language})]
 
 
 def first_lines(path: Path, count: int | None) -> list[str]:

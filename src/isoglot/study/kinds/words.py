@@ -38,8 +38,8 @@ def train_static(work: Work) -> list[Number]:
     """Train static vectors on the shards of all languages together.
 
     Settings: ``method`` (word2vec, glove or fasttext), ``workers`` (threads, where they change the numbers) and
-    ``config``, the values of its config that are not the default; inputs ``vocabulary`` and ``shards.LANG``. The payload
-    is opened like an encoder's.
+    ``config``, the values of its config that are not the default; inputs ``vocabulary`` and ``shards.LANG``. The
+    payload is opened like an encoder's.
     """
     import shutil
 

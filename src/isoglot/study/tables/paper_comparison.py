@@ -27,7 +27,8 @@ class ArmLoss:
 
     Attributes:
         pair: Languages.
-        arm: Title of the arm.
+        name: Name of the arm.
+        arm: Its title.
         task: ``nli``, ``ner`` or ``parsing``.
         value: Points; negative where the arm is worse.
         half: Half of a 95 % interval over seeds and test items; NaN where there are neither.
@@ -35,6 +36,7 @@ class ArmLoss:
     """
 
     pair: str
+    name: str
     arm: str
     task: str
     value: float
@@ -58,8 +60,8 @@ def arm_losses(study: Study, base: str | None = None) -> list[ArmLoss]:
                 tested = _difference(here, task, arm, base)
                 if tested is not None:
                     paper = printed_difference(table, arm, base, task)
-                    value, half = tested
-                    found.append(ArmLoss(pair=pair, arm=title, task=task, value=value, half=half, paper=paper))
+                    of_arm = {"pair": pair, "name": arm, "arm": title, "task": task}
+                    found.append(ArmLoss(**of_arm, value=tested[0], half=tested[1], paper=paper))
     return found
 
 

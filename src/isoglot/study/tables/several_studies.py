@@ -92,15 +92,11 @@ def arms_by_study(studies: Mapping[str, Study]) -> list[tuple[str, list[ArmLoss]
         studies: The studies by name.
     """
     found: dict[tuple[str, str], dict[str, list[ArmLoss]]] = {}
-    titles: dict[str, str] = {}
     for name, study in sorted(studies.items(), key=lambda one: one[1].about.get("tokens", 0)):
-        arms = study.about.get("arms", {})
-        for loss in arm_losses(study, _BASE) if study.about.get("paper") == "wu2020" and _BASE in arms else ():
-            arm = next(key for key, title in arms.items() if title == loss.arm)
-            titles[arm] = loss.arm
-            found.setdefault((arm, loss.pair), {}).setdefault(name, []).append(loss)
+        for loss in arm_losses(study, _BASE) if study.about.get("paper") == "wu2020" else ():
+            found.setdefault((loss.name, loss.pair), {}).setdefault(name, []).append(loss)
     several = []
-    for (arm, _), by_study in found.items():
+    for by_study in found.values():
         budgets = {name: budget_words(studies[name]) for name in by_study}
         counts = Counter(budgets.values())
         labels = {name: one if counts[one] == 1 else name for name, one in budgets.items()}
@@ -109,5 +105,5 @@ def arms_by_study(studies: Mapping[str, Study]) -> list[tuple[str, list[ArmLoss]
             replace(loss, arm=labels[name]) for name, some in by_study.items() for loss in some if loss.task in tasks
         ]
         if len(by_study) > 1 and losses:
-            several.append((titles[arm], losses))
+            several.append(([*by_study.values()][-1][0].arm, losses))
     return several
